@@ -45,7 +45,8 @@ feed.on('hello', hello => {
     hashWalk.seen(location.hash === '#walks');
 });
 feed.on('fleet', fleet => setText(byId('index-facts'), fleet.index
-    ? `Index: ${fleet.index.entries} entries of ${fleet.index.workers} workers, ${fleet.index.keys} different blocks.` : ''));
+    ? `Index: ${fleet.index.entries} entries of ${fleet.index.workers} workers, ${fleet.index.keys} different blocks.`
+    : ''));
 
 /** Shows the section of the address, the first one if it names none. */
 function route() {

@@ -1,6 +1,6 @@
 /**
- * How many blocks of the KV cache a memory holds: the worker's own arithmetic (its class BlockPoolSize, and what a start
- * subtracts before it), as pure functions. Whole numbers up to 2^53, which is beyond any card's memory.
+ * How many blocks of the KV cache a memory holds: the worker's own arithmetic (its class BlockPoolSize, and what a
+ * start subtracts before it), as pure functions. Whole numbers up to 2^53, which is beyond any card's memory.
  * <pre>
  *   bytes per block = 2 (keys, values) x block size x KV heads x (head dim x bytes + bytes of scale) x layers
  *   left            = memory - weights - reserve
@@ -77,18 +77,20 @@ const MIB = 2 ** 20;
 
 /** Shapes as the models' own configurations have them; weights as published, at two bytes a parameter. */
 export const MODELS = {
-    'warmpath-tiny, on processors': {layers: 6, kvHeads: 2, headDim: 32, elementBytes: 4, context: 2_048, weightBytes: 0},
+    'warmpath-tiny, on processors': {layers: 6, kvHeads: 2, headDim: 32, elementBytes: 4, context: 2_048,
+        weightBytes: 0},
     'SmolLM2 135M': {layers: 30, kvHeads: 3, headDim: 64, elementBytes: 2, context: 8_192, weightBytes: 269_060_000},
     'Qwen2.5 7B': {layers: 28, kvHeads: 4, headDim: 128, elementBytes: 2, context: 32_768, weightBytes: 15_231_000_000},
     'Qwen3 8B': {layers: 36, kvHeads: 8, headDim: 128, elementBytes: 2, context: 40_960, weightBytes: 16_381_000_000},
     'Qwen3 32B': {layers: 64, kvHeads: 8, headDim: 128, elementBytes: 2, context: 40_960, weightBytes: 65_524_000_000},
     'Mistral 7B v0.3': {layers: 32, kvHeads: 8, headDim: 128, elementBytes: 2, context: 32_768,
         weightBytes: 14_496_000_000},
-    'Llama 3.1 8B': {layers: 32, kvHeads: 8, headDim: 128, elementBytes: 2, context: 131_072, weightBytes: 16_061_000_000},
+    'Llama 3.1 8B': {layers: 32, kvHeads: 8, headDim: 128, elementBytes: 2, context: 131_072,
+        weightBytes: 16_061_000_000},
     'Llama 3.1 70B': {layers: 80, kvHeads: 8, headDim: 128, elementBytes: 2, context: 131_072,
         weightBytes: 141_107_000_000},
-    'Phi-3 mini (every head has keys of its own)': {layers: 32, kvHeads: 32, headDim: 96, elementBytes: 2, context: 4_096,
-        weightBytes: 7_642_000_000},
+    'Phi-3 mini (every head has keys of its own)': {layers: 32, kvHeads: 32, headDim: 96, elementBytes: 2,
+        context: 4_096, weightBytes: 7_642_000_000},
 };
 
 /** Memory as sold; a driver shows a little less. */

@@ -75,10 +75,14 @@ function facts(block) {
         ['key', block.key],
         ['hash', block.hash],
         ['last use', typeof block.last_use_ms_ago === 'number' ? `${millis(block.last_use_ms_ago)} ago` : null],
-        ['held by', (block.held_by ?? []).map(holder =>
-            `${brief(holder.request, 24)}${holder.choice ? ` (choice ${holder.choice})` : ''}, block ${holder.index} of it`)
-            .join('; ')],
+        ['held by', (block.held_by ?? []).map(said).join('; ')],
     ];
     return el('dl', {}, rows.filter(([, value]) => value !== null && value !== undefined && value !== '')
-        .map(([name, value]) => [el('dt', {}, name), el('dd', {class: name === 'text' ? 'token-text' : 'data'}, value)]));
+        .map(([name, value]) => [el('dt', {}, name),
+            el('dd', {class: name === 'text' ? 'token-text' : 'data'}, value)]));
+}
+
+function said(holder) {
+    const choice = holder.choice ? ` (choice ${holder.choice})` : '';
+    return `${brief(holder.request, 24)}${choice}, block ${holder.index} of it`;
 }

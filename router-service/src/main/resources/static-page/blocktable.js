@@ -84,9 +84,10 @@ export class BlockTable {
         }
         const first = answer.choices[0];
         setText(this.#note, first === undefined ? 'It holds nothing.'
-            : `${first.state}: ${count(first.prompt_tokens)} prompt tokens, ${count(first.cached_tokens)} of them found `
-            + `cached; ${count(first.computed_tokens)} tokens computed or found, ${count(first.scheduled_tokens)} being `
-            + `computed, ${count(first.drawn_tokens)} drawn. ${swapped(answer)}`);
+            : `${first.state}: ${count(first.prompt_tokens)} prompt tokens, ${count(first.cached_tokens)} of them `
+            + `found cached; ${count(first.computed_tokens)} tokens computed or found, `
+            + `${count(first.scheduled_tokens)} of them in the last step; ${count(first.drawn_tokens)} drawn. `
+            + swapped(answer));
         if (!this.element.querySelector('tr:hover, tr:focus-within')) {
             this.#grid.highlight(all);
         }
@@ -101,10 +102,10 @@ export class BlockTable {
         for (let i = 0; i < shown; i++) {
             const row = body.rows[i] ?? body.appendChild(this.#newRow());
             const block = group.blocks[i];
-            const texts = [String(i), `${i * blockSize} – ${(i + 1) * blockSize - 1}`,
-                block === NULL_BLOCK ? 'null: behind the window' : String(block),
+            const texts = [String(i), block === NULL_BLOCK ? 'null: behind the window' : String(block),
+                part(i, blockSize, choice, group), `${i * blockSize} – ${(i + 1) * blockSize - 1}`,
                 block === NULL_BLOCK ? '' : `${block * blockSize} – ${(block + 1) * blockSize - 1}`,
-                String(group.references?.[i] ?? ''), part(i, blockSize, choice, group)];
+                String(group.references?.[i] ?? '')];
             texts.forEach((text, cell) => setText(row.cells[cell], text));
             row.dataset.block = block;
         }
@@ -120,7 +121,7 @@ export class BlockTable {
             body.more = el('p', {class: 'quiet', hidden: true});
             const name = `Choice ${choice.choice}${group.window ? `, layers with a window of ${group.window}` : ''}`;
             this.#body.append(el('p', {class: 'quiet'}, name), scrollBox(`Block table, ${name}`, table(name,
-                ['#index', '#tokens', '#block', '#slots', '#holders', 'what is in it'], body)), body.more);
+                ['#index', '#block', 'what is in it', '#tokens', '#slots', '#holders'], body)), body.more);
             this.#tables.set(key, body);
         }
         return body;
@@ -142,10 +143,9 @@ function swapped(answer) {
 function part(index, blockSize, choice, group) {
     const from = index * blockSize;
     const to = from + blockSize;
-    const computedTo = choice.computed_tokens + choice.scheduled_tokens;
-    const kind = to <= choice.cached_tokens ? '◆ prefix hit'
-        : choice.scheduled_tokens > 0 && from < computedTo && to > choice.computed_tokens ? '▶ being computed'
-            : from < choice.computed_tokens ? '● computed' : '○ not yet';
+    const lastFrom = choice.computed_tokens - choice.scheduled_tokens;
+    const kind = to <= choice.cached_tokens ? '◆ prefix hit' : from >= choice.computed_tokens ? '○ not yet'
+        : to > lastFrom && choice.scheduled_tokens > 0 ? '▶ in this step' : '● computed';
     const shared = (group.references?.[index] ?? 0) > 1 ? ' · ▣ shared' : '';
     return `${kind}${shared}${group.keyed?.[index] ? ' · keyed' : ''}`;
 }

@@ -93,7 +93,7 @@ export class Calculator {
 
     #compare(workers) {
         const said = workers.filter(worker => worker.pool).slice(0, 8)
-            .map(worker => `${worker.id} (${worker.model}) has ${count(worker.blocks)} blocks`).join('; ');
+            .map(worker => `${worker.id} (${worker.model}) has ${count(worker.blocks)} blocks and the null block`).join('; ');
         if (said !== this.#workers) {
             this.#workers = said;
             setText(this.#running, said ? `Running here: ${said}.` : '');
@@ -102,15 +102,17 @@ export class Calculator {
 }
 
 function select(id, presets, changed) {
-    return el('select', {id, on: {change: changed}}, Object.keys(presets).map(name => el('option', {value: name}, name)));
+    return el('select', {id, on: {change: changed}},
+        Object.keys(presets).map(name => el('option', {value: name}, name)));
 }
 
 function lines(start, result) {
     const vector = start.scaleBytes > 0 ? `(${count(start.headDim)} x ${start.elementBytes} + ${start.scaleBytes})`
         : `${count(start.headDim)} x ${start.elementBytes} bytes`;
     return [
-        ['bytes per block', `2 (keys, values) x ${count(start.layers)} layers x ${count(start.kvHeads)} KV heads x ${vector} `
-            + `x ${count(start.blockSize)} tokens`, `${count(result.bytesPerBlock)} bytes`, 'bytes-per-block'],
+        ['bytes per block', `2 (keys, values) x ${count(start.layers)} layers x ${count(start.kvHeads)} KV heads x `
+            + `${vector} x ${count(start.blockSize)} tokens`, `${count(result.bytesPerBlock)} bytes`,
+        'bytes-per-block'],
         ['bytes per token', `${count(result.bytesPerBlock)} ÷ ${count(start.blockSize)}`, bytes(result.bytesPerToken),
             'bytes-per-token'],
         ['left for the cache', `${bytes(start.memoryBytes)} − ${bytes(start.weightBytes)} of weights − `
@@ -118,7 +120,8 @@ function lines(start, result) {
         ['blocks', `${count(result.leftBytes)} x ${start.utilisation} ÷ ${count(result.bytesPerBlock)}`,
             count(result.blocks), 'blocks'],
         ['tokens', `${count(result.blocks)} blocks x ${count(start.blockSize)}`, count(result.tokens), 'tokens'],
-        ['conversations of the whole context', `(${count(result.blocks)} − 1 null block) ÷ ${count(result.blocksOfContext)} `
-            + `blocks of ${count(start.context)} tokens`, count(result.conversations), 'conversations'],
+        ['conversations of the whole context', `(${count(result.blocks)} − 1 null block) ÷ `
+            + `${count(result.blocksOfContext)} blocks of ${count(start.context)} tokens`, count(result.conversations),
+        'conversations'],
     ];
 }

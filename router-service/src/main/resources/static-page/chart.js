@@ -24,8 +24,10 @@ export class Chart {
     constructor(title, format, fixedMost = null) {
         this.#format = format;
         this.#fixedMost = fixedMost;
-        const drawing = svg('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-            svg('line', {class: 'grid-line', x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2}), this.#area, this.#line);
+        const drawing = svg('svg',
+            {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
+            svg('line', {class: 'grid-line', x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2}),
+            this.#area, this.#line);
         this.element = el('figure', {class: 'card chart'}, el('div', {class: 'row'}, el('h3', {}, title), this.#now),
             this.#formula, el('div', {class: 'plot'}, drawing, this.#top), this.#words);
     }

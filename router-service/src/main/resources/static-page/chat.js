@@ -26,7 +26,8 @@ export async function chat(body, onText, signal) {
     const header = name => response.headers.get(name);
     const predicted = header('x-warmpath-cached-tokens');
     const result = {text: '', worker: header('x-warmpath-worker'), reason: header('x-warmpath-decision'),
-        promptTokens: null, cachedTokens: predicted === null ? null : Number(predicted), firstMillis: null, totalMillis: 0};
+        promptTokens: null, cachedTokens: predicted === null ? null : Number(predicted), firstMillis: null,
+        totalMillis: 0};
     let isWhole = false;
     for await (const data of events(response)) {
         if (data === '[DONE]') {

@@ -56,8 +56,8 @@ function costs(decision) {
         el('td', {class: 'number'}, count(each.requests)),
         el('td', {class: 'number'}, `${count(each.used_blocks)} / ${count(each.block_count)}`))));
     return el('div', {}, el('h4', {}, 'What each would have cost'),
-        el('p', {class: 'quiet'}, `Policy ${decision.policy ?? 'unknown'}. The least wins; of the default policy all are `
-            + 'counted in prompt tokens, as the time that computing so many takes.'),
+        el('p', {class: 'quiet'}, `Policy ${decision.policy ?? 'unknown'}. The least wins; of the default policy all `
+            + 'are counted in prompt tokens, as the time that computing so many takes.'),
         scrollBox('Costs of the candidates', table('Costs of the candidates',
             ['worker', '#blocks held', ...shown.map(name => `#${name}`), '#cost', 'parts', 'health, index', '#requests',
                 '#blocks in use'], body)),
@@ -86,7 +86,8 @@ function outcome(decision) {
         : end === null ? 'The answer goes on.' : `Ended: ${end.end}, after ${millis(end.total_ms)}, `
             + `${plural(end.completion_tokens ?? 0, 'token')} drawn.`;
     return el('div', {}, el('h4', {}, 'Predicted and actual'), el('p', {class: 'quiet'}, state),
-        scrollBox('Predicted and actual', table('Predicted and actual', ['of', '#predicted', '#actual', '#actual ÷ predicted'],
+        scrollBox('Predicted and actual', table('Predicted and actual',
+            ['of', '#predicted', '#actual', '#actual ÷ predicted'],
             el('tbody', {}, rows.map(([name, predicted, actual, ratio]) => el('tr', {}, el('th', {scope: 'row'}, name),
                 el('td', {class: 'number'}, predicted), el('td', {class: 'number'}, actual),
                 el('td', {class: 'number'}, ratio)))))));

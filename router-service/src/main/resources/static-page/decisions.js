@@ -22,8 +22,8 @@ export class Decisions {
             on: {click: () => this.#close()}}, 'Close')), this.#content);
         host.append(this.#details, el('section', {class: 'card', 'aria-labelledby': 'decisions-title'},
             el('h3', {id: 'decisions-title'}, 'Last decisions'), this.#empty,
-            scrollBox('Table of decisions', table('Last decisions', ['request', 'at', 'worker', 'reason', 'prompt tokens',
-                'cached tokens', 'first token', 'end'], this.#body))));
+            scrollBox('Table of decisions', table('Last decisions', ['request', 'at', 'worker', 'reason',
+                'prompt tokens', 'cached tokens', 'first token', 'end'], this.#body))));
         feed.on('decision', decision => this.#add(decision));
         feed.on('hello', () => this.#load());
     }

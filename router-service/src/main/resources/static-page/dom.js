@@ -6,7 +6,7 @@
 /**
  * Makes an element.
  * @param {string} tag
- * @param {Object<string, *>} [props] attributes; {@code class}, {@code on} (listeners by event); null and false are left out
+ * @param {Object<string, *>} [props] attributes, and {@code on}: listeners by event; null and false are left out
  * @param {...(Node|string|number|null|false)} children
  * @returns {HTMLElement}
  */

@@ -31,7 +31,7 @@ export class Feed {
         this.#listeners.set(event, [...this.#listeners.get(event) ?? [], listener]);
     }
 
-    /** Which workers' pools are wanted from now on; the feed begins anew. @param {string[]|null} ids null: the first ones */
+    /** Which pools are wanted from now on; the feed begins anew. @param {?string[]} ids null: the first workers' */
     watch(ids) {
         this.#pools = ids;
         this.open();

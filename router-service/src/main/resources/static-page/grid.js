@@ -12,6 +12,8 @@ const GLOW_MILLIS = 1_400;
 const MOST_GLOWING = 8_192;
 const LARGEST_PITCH = 22;
 const SMALLEST_PITCH = 3;
+/** Pixels of a canvas, of which browsers draw no more than twice as many; cells are smaller before that. */
+const HIGHEST = 16_384;
 const NO_BLOCK = -1;
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
@@ -143,7 +145,11 @@ export class Grid {
                 return pitch;
             }
         }
-        return SMALLEST_PITCH;
+        let pitch = SMALLEST_PITCH;
+        while (pitch > 1 && Math.ceil(this.#cells.length / Math.floor(width / pitch)) * pitch > HIGHEST) {
+            pitch--;
+        }
+        return pitch;
     }
 
     #draw(id, glow) {

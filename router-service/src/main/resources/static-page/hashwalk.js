@@ -6,9 +6,9 @@ import {brief, count, plural} from './format.js';
 
 const REST_MILLIS = 350;
 const MOST_SHOWN = 64;
-const EXAMPLE = 'You are a helpful guide. Answer each question in one short sentence, and stay polite whatever is asked. '
-    + 'A block holds sixteen tokens. Its hash is made from these tokens and from the hash of the block before it, so that '
-    + 'a hash names everything up to here. Change one word of this text, and look which blocks are others now.';
+const EXAMPLE = 'You are a helpful guide. Answer each question in one short sentence, and stay polite whatever is '
+    + 'asked. A block holds sixteen tokens. Its hash is made from these tokens and from the hash of the block before '
+    + 'it, so that a hash names everything up to here. Change one word of this text, and look which are others now.';
 
 export class HashWalk {
     #text = el('textarea', {id: 'chain-text', rows: 4, on: {input: () => this.#askSoon()}}, EXAMPLE);
@@ -27,7 +27,8 @@ export class HashWalk {
             el('h3', {id: 'chain-title'}, 'A prompt as a chain of hashes'),
             el('div', {class: 'fields'}, el('label', {}, 'Model', this.#model)),
             el('label', {}, 'Prompt', this.#text),
-            el('div', {class: 'row'}, el('button', {type: 'button', on: {click: () => this.#change()}}, 'Change a word'),
+            el('div', {class: 'row'},
+                el('button', {type: 'button', on: {click: () => this.#change()}}, 'Change a word'),
                 el('button', {type: 'button', on: {click: () => this.#keep()}}, 'Compare with this one from now on')),
             this.#status, this.#list));
         feed.on('hello', hello => {
@@ -92,8 +93,8 @@ export class HashWalk {
     #tell(chain) {
         const same = chain.blocks.filter((block, i) => this.#kept[i]?.hash === block.hash).length;
         const rest = chain.rest?.tokens?.length ?? 0;
-        setText(this.#status, `${plural(chain.prompt_tokens, 'token')}: ${plural(chain.blocks.length, 'full block')} of `
-            + `${chain.block_size}, and ${plural(rest, 'token')} in a block that is not full and has no hash. `
+        setText(this.#status, `${plural(chain.prompt_tokens, 'token')}: ${plural(chain.blocks.length, 'full block')} `
+            + `of ${chain.block_size}, and ${plural(rest, 'token')} in a block that is not full and has no hash. `
             + `${count(same)} of them as kept, ${count(chain.blocks.length - same)} other.`);
     }
 
@@ -111,6 +112,7 @@ export class HashWalk {
             el('p', {class: 'token-chips'}, (block.texts ?? block.tokens).map(text => el('span', {}, text))),
             el('p', {class: 'data', title: block.parent}, `parent ${brief(block.parent, 16)}`),
             el('p', {class: 'data', title: block.hash}, `→ hash ${brief(block.hash, 16)}`),
-            el('p', {class: 'quiet'}, block.workers?.length ? `● held by ${block.workers.join(', ')}` : '○ held by nobody'));
+            el('p', {class: 'quiet'},
+                block.workers?.length ? `● held by ${block.workers.join(', ')}` : '○ held by nobody'));
     }
 }

@@ -15,26 +15,30 @@ const TWICE = words('Count with me please and be quick now');
 /** Each step does something to the pool, and says what, and by which rule. */
 export const STEPS = [
     ['The pool is empty. Ten blocks stand in the free queue; block 0, the null block, is never given away.', () => {}],
-    ['Request A comes with nine tokens. It takes three blocks from the head of the queue. Two are full: they get keys, and '
-        + 'others may share them from now on. The third has one token, and no key yet.',
+    ['Request A comes with nine tokens. It takes three blocks from the head of the queue. Two are full: they get keys, '
+        + 'and others may share them from now on. The third has one token, and no key yet.',
     pool => pool.admit('A', [...RULES, 'Hello', 'there'])],
     ['A draws three tokens. The third block is full with them, and gets its key.',
         pool => words('I am fine').forEach(token => pool.draw('A', token))],
-    ['Request B begins like A. Its first block is found by its key: nothing of it is computed again. It is held twice now, '
-        + 'so it is shared. What differs from A goes to blocks of its own.',
+    ['Request B begins like A. Its first block is found by its key: nothing of it is computed again. It is held twice '
+        + 'now, so it is shared. What differs from A goes to blocks of its own.',
     pool => pool.admit('B', [...RULES.slice(0, 4), ...words('strict teacher of maths now')])],
-    ['A ends. It gives its blocks back, the last one first, to the tail of the queue: they keep their keys, so they are '
-        + 'cached. The shared block stays, for B still holds it.', pool => pool.release('A')],
-    ['B ends, too. Its last block was not full, so nobody can find it: it goes to the head of the queue and is given away '
-        + 'first. The others go to the tail, the beginning of the prompt behind its end.', pool => pool.release('B')],
-    ['Request A comes again. Its first two blocks leave the queue, from wherever they stand, and serve at once. One token at '
-        + 'least is always computed, so the third is allocated.', pool => pool.admit('A again', [...RULES, 'Hello', 'there'])],
-    ['It ends. Its blocks go to the tail of the queue again: used last, evicted last.', pool => pool.release('A again')],
-    ['Request C has much to say, and begins like nobody: seven blocks from the head of the queue. Those without a key go '
-        + 'first, then the cached ones that were released longest ago. They lose what they held: they are evicted.',
+    ['A ends. It gives its blocks back, the last one first, to the tail of the queue: they keep their keys, so they '
+        + 'are cached. The shared block stays, for B still holds it.', pool => pool.release('A')],
+    ['B ends, too. Its last block was not full, so nobody can find it: it goes to the head of the queue and is given '
+        + 'away first. The others go to the tail, the beginning of the prompt behind its end.',
+    pool => pool.release('B')],
+    ['Request A comes again. Its first two blocks leave the queue, from wherever they stand, and serve at once. One '
+        + 'token at least is always computed, so the third is allocated.',
+    pool => pool.admit('A again', [...RULES, 'Hello', 'there'])],
+    ['It ends. Its blocks go to the tail of the queue again: used last, evicted last.',
+        pool => pool.release('A again')],
+    ['Request C has much to say, and begins like nobody: seven blocks from the head of the queue. Those without a key '
+        + 'go first, then the cached ones that were released longest ago. They lose what they held: they are evicted.',
     pool => pool.admit('C', [...TWICE, ...TWICE, ...TWICE, ...words('one two three four')])],
-    ['A comes a third time. The end of a prefix is evicted before its beginning, so what is left of it can still be found.',
-        pool => pool.admit('A once more', [...RULES, 'Hello', 'there'])],
+    ['A comes a third time. The end of a prefix is evicted before its beginning, so what is left of it can still be '
+        + 'found.',
+    pool => pool.admit('A once more', [...RULES, 'Hello', 'there'])],
     ['Both end. Everything is free or cached, and the queue holds every block but the null block.', pool => {
         pool.release('C');
         pool.release('A once more');
@@ -113,7 +117,8 @@ export class LifeWalk {
         const colours = themeColours();
         setText(this.#position, `Step ${this.#step + 1} of ${STEPS.length}`);
         setText(this.#words, STEPS[this.#step][0]);
-        this.#cells.replaceChildren(...pool.references.map((references, block) => this.#cell(pool, before, block, colours)));
+        this.#cells.replaceChildren(
+            ...pool.references.map((_, block) => this.#cell(pool, before, block, colours)));
         setText(this.#queue, `Free queue, next one first: ${pool.queue.join(', ') || 'empty'}`);
         setText(this.#held, [...pool.requests].map(([name, request]) =>
             `${name}: blocks ${request.blocks.join(', ')}${request.hits ? ` (${request.hits} found)` : ''}`).join(' · ')

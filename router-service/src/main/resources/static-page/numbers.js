@@ -20,7 +20,11 @@ export class Numbers {
     #lastSecond = 0;
     #before = null;
 
-    /** @param {HTMLElement} strip above all sections @param {HTMLElement} host @param {import('./feed.js').Feed} feed */
+    /**
+     * @param {HTMLElement} strip above all sections
+     * @param {HTMLElement} host
+     * @param {import('./feed.js').Feed} feed
+     */
     constructor(strip, host, feed) {
         this.#charts = {
             usage: new Chart('KV usage', percent, 1),
@@ -100,7 +104,8 @@ export class Numbers {
             first_token_ms: first ? `last 60 s: half below ${millis(first.p50)}, 99 % below ${millis(first.p99)}`
                 : 'no first token in the last 60 s',
             tokens_per_second: `drawn tokens ÷ seconds, last 10 s; ${count(router.completion_tokens)} since the start`,
-            prompt_tokens_per_second: `prompt tokens ÷ seconds, last 10 s; ${count(router.prompt_tokens)} since the start`,
+            prompt_tokens_per_second: 'prompt tokens ÷ seconds, last 10 s; '
+                + `${count(router.prompt_tokens)} since the start`,
             running: 'sum of what workers say; in flight at this router: ' + count(router.requests_in_flight),
             waiting: `sum of what workers say; answered here ${count(router.requests)}, failed ${count(router.failed)}`,
             evictions: `cached blocks given away; watched workers: ${count(now.evictions)} since their start`,

@@ -24,7 +24,8 @@ export class Playground {
     #secret = el('input', {id: 'token', type: 'password', autocomplete: 'off', on: {
         input: () => useToken(this.#secret.value)}});
     #secretField = el('label', {hidden: true}, 'Management token, kept in this page only', this.#secret);
-    #key = el('input', {id: 'api-key', type: 'password', autocomplete: 'off', on: {input: () => useKey(this.#key.value)}});
+    #key = el('input', {id: 'api-key', type: 'password', autocomplete: 'off', on: {
+        input: () => useKey(this.#key.value)}});
     #send = button('Send', () => this.#run(), 'primary');
     #stop = button('Stop', () => this.#abort?.abort());
     #explain = button('Where would it go?', () => this.#ask());
@@ -42,8 +43,8 @@ export class Playground {
         this.#pools = pools;
         this.#system.value = SAMPLE;
         this.#stop.hidden = true;
-        this.#sendsBox = scrollBox('What was sent', table('What was sent', ['#', 'worker', 'reason', '#prompt', '#cached',
-            '#first token', '#whole'], this.#rows));
+        this.#sendsBox = scrollBox('What was sent', table('What was sent',
+            ['#', 'worker', 'reason', '#prompt', '#cached', '#first token', '#whole'], this.#rows));
         this.#sendsBox.hidden = true;
         const form = el('form', {on: {submit: event => {
             event.preventDefault();
@@ -97,8 +98,8 @@ export class Playground {
                 setText(this.#status, 'The answer comes…');
             }, signal);
             this.#sent(result);
-            setText(this.#status, `${plural(result.cachedTokens ?? 0, 'token')} of ${count(result.promptTokens)} came from `
-                + `the cache of ${result.worker ?? 'a worker'}. Send it again, and compare.`);
+            setText(this.#status, `${plural(result.cachedTokens ?? 0, 'token')} of ${count(result.promptTokens)} came `
+                + `from the cache of ${result.worker ?? 'a worker'}. Send it again, and compare.`);
             setText(this.#send, 'Send again');
         } catch (failure) {
             setText(this.#status, said(failure));
@@ -146,8 +147,8 @@ export class Playground {
         const sendOnAndOn = async () => {
             while (!isOver()) {
                 const number = ++progress.sent;
-                await chat({...this.#body('Yes?', `Book ${number} of shelf ${began}. ${SAMPLE}`), max_tokens: 1}, () => {},
-                    signal);
+                const body = this.#body('Yes?', `Book ${number} of shelf ${began}. ${SAMPLE}`);
+                await chat({...body, max_tokens: 1}, () => {}, signal);
                 progress.answered++;
                 setText(this.#status, `Filling: ${plural(progress.answered, 'prompt')} answered, the fullest pool is `
                     + `${percent(this.#pools.fullness())} in use or cached.`);
@@ -157,7 +158,8 @@ export class Playground {
             await Promise.all(Array.from({length: AT_ONCE}, sendOnAndOn));
             setText(this.#status, this.#pools.evictions() > before
                 ? `Full: after ${plural(progress.answered, 'prompt')} the first cached blocks were evicted.`
-                : signal.aborted ? 'Stopped.' : `${plural(progress.answered, 'prompt')} did not fill it. Press again for more.`);
+                : signal.aborted ? 'Stopped.'
+                    : `${plural(progress.answered, 'prompt')} did not fill it. Press again for more.`);
         } catch (failure) {
             this.#abort?.abort();
             setText(this.#status, said(failure));

@@ -9,7 +9,7 @@ export const STATES = ['null', 'free', 'cached', 'filling', 'used', 'shared', 's
 export const FREE = 1;
 export const SWAPPED = 6;
 /** Beyond this nobody could tell cells apart, nor should a page's memory grow by what a server writes. */
-const MOST_BLOCKS = 4_000_000;
+const MOST_BLOCKS = 1_000_000;
 
 export const stateOf = byte => byte & 7;
 export const referencesOf = byte => byte >> 3;

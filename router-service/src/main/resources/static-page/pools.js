@@ -68,7 +68,8 @@ export class Pools {
         const isAnyWatched = this.#cards.size > 0;
         this.#empty.hidden = isAnyWatched;
         setText(this.#empty, workers.length === 0 ? 'No worker is there. Start one, and it appears here by itself: '
-            + './warmpath up starts two.' : workers.some(worker => worker.pool) ? 'Waiting for the first frame of a pool…'
+            + './warmpath up starts two.'
+            : workers.some(worker => worker.pool) ? 'Waiting for the first frame of a pool…'
             : 'No worker here shows a pool: their engines keep theirs to themselves.');
         this.#pick(workers);
     }
@@ -152,8 +153,9 @@ class Card {
         STATES.slice(1, 6).forEach(state => this.#stack.append(el('span', {class: `part ${state}`})));
         this.#requestsBox = scrollBox(`Requests at ${worker}`, table(`Requests at ${worker}`,
             ['request', 'state', '#prompt', '#cached', '#computed', '#drawn'], this.#rows));
-        this.#body.append(this.#controls.element, this.#facts, this.#stack, this.#grid.element, this.#strip, this.#details.element,
-            el('h4', {}, 'Running requests'), this.#idle, this.#requestsBox, this.#table.element);
+        this.#body.append(this.#controls.element, this.#facts, this.#stack, this.#grid.element, this.#strip,
+            this.#details.element, el('h4', {}, 'Running requests'), this.#idle, this.#requestsBox,
+            this.#table.element);
         this.element = el('article', {class: 'card pool', 'data-worker': worker},
             el('div', {class: 'row'}, el('h3', {}, worker), this.#badge), this.#notice, this.#body);
     }
@@ -249,8 +251,8 @@ class Card {
         `${brief(request.id, 16)}${request.choice ? ` #${request.choice}` : ''}`);
         const progress = bar(0, 'prompt');
         return Object.assign(el('tr', {}, el('th', {scope: 'row'}, open), el('td', {}),
-            el('td', {class: 'number'}), el('td', {class: 'number'}), el('td', {class: 'number'}, el('span', {}), progress),
-            el('td', {class: 'number'})), {progress});
+            el('td', {class: 'number'}), el('td', {class: 'number'}),
+            el('td', {class: 'number'}, el('span', {}), progress), el('td', {class: 'number'})), {progress});
     }
 
     #fill(row, request) {
@@ -260,7 +262,7 @@ class Card {
         setText(prompt, count(request.prompt_tokens));
         setText(cached, count(request.cached_tokens));
         setText(computed.firstChild, count(request.computed_tokens)
-            + (request.scheduled_tokens > 0 ? ` +${count(request.scheduled_tokens)}` : ''));
+            + (request.scheduled_tokens > 1 ? ` (${count(request.scheduled_tokens)} now)` : ''));
         setText(drawn, count(request.drawn_tokens));
         setVar(row.progress, '--share', Math.min(1, request.computed_tokens / Math.max(1, request.prompt_tokens)));
         setVar(row.progress, '--cached', Math.min(1, request.cached_tokens / Math.max(1, request.prompt_tokens)));

@@ -6,6 +6,7 @@
  */
 
 const NULL_BLOCK = 0;
+const NO_BLOCK = -1;
 
 export class SmallPool {
     blockSize;
@@ -19,6 +20,9 @@ export class SmallPool {
     requests = new Map();
     /** @type {string[]} prefixes that were lost to the last allocations */
     evicted = [];
+    /** Counts keys given, by which the eldest is told. */
+    #keyed = 0;
+    #keyedAt = [];
 
     constructor(blocks, blockSize) {
         this.blockSize = blockSize;
@@ -105,13 +109,24 @@ export class SmallPool {
         const hits = [];
         const most = Math.floor((tokens.length - 1) / this.blockSize);
         for (let i = 0; i < most; i++) {
-            const block = this.keys.indexOf(this.#prefix(tokens, i));
-            if (block < 0) {
+            const block = this.#find(this.#prefix(tokens, i));
+            if (block === NO_BLOCK) {
                 break;
             }
             hits.push(block);
         }
         return hits;
+    }
+
+    /** Of several that hold the same, the one that got its key first. */
+    #find(prefix) {
+        let eldest = NO_BLOCK;
+        this.keys.forEach((key, block) => {
+            if (key === prefix && (eldest === NO_BLOCK || this.#keyedAt[block] < this.#keyedAt[eldest])) {
+                eldest = block;
+            }
+        });
+        return eldest;
     }
 
     #prefix(tokens, index) {
@@ -140,7 +155,10 @@ export class SmallPool {
     #keyFull(name) {
         const {tokens, blocks} = this.requests.get(name);
         for (let i = 0; i < Math.floor(tokens.length / this.blockSize); i++) {
-            this.keys[blocks[i]] ??= this.#prefix(tokens, i);
+            if (this.keys[blocks[i]] === null) {
+                this.keys[blocks[i]] = this.#prefix(tokens, i);
+                this.#keyedAt[blocks[i]] = ++this.#keyed;
+            }
         }
     }
 }

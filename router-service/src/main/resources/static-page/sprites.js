@@ -1,7 +1,7 @@
 /**
  * The cells of a grid, painted once for a size and a theme, and then only copied: one sprite for each state, each step
- * of the glow of a fresh change and, where cells are large enough, the number of holders. A state is told by its form as
- * well as by its colour:
+ * of the glow of a fresh change and, where cells are large enough, the number of holders. A state is told by its form
+ * as well as by its colour:
  * <pre>
  *   null  ×      free  □ outline     cached  ▤ lines     filling  ▄ lower half     used  ■     shared  ▣ frame in frame
  *   swapped  ◧ left half

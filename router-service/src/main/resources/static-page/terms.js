@@ -39,19 +39,20 @@ export function why(decision) {
     if (!decision.worker || !chosen) {
         return decision.worker ? `${decision.worker} was chosen (${decision.reason}).` : 'No worker can take it now.';
     }
-    const held = `${count(chosen.matched_blocks)} of its ${plural(blocksOf(decision), 'full block')}`;
+    const held = `${count(chosen.matched_blocks)} of the prompt's ${plural(blocksOf(decision), 'full block')}`;
     const sentences = {
         only_one: `${decision.worker} was the only one that could be chosen.`,
         prefix: `${decision.worker} holds ${held}, and nobody holds more.`,
         load: chosen.matched_blocks > 0 || mostMatched(decision) > 0
-            ? `Another holds more, but ${decision.worker} will still give the first token sooner: its queue is shorter by `
-            + 'more than the others have cached.'
+            ? `Another holds more, but ${decision.worker} will still give the first token sooner: its queue is shorter `
+            + 'by more than the others have cached.'
             : `Nobody holds any of it, and ${decision.worker} has the least to do.`,
         turn: `Several were as good. ${decision.worker} was chosen longest ago, so it is its turn.`,
         affinity: `By this policy the conversation belongs to ${decision.worker}.`,
         trial: `${decision.worker} was left out for failures or slowness; this request tries whether it has recovered.`,
     };
-    return `${sentences[decision.reason] ?? `${decision.worker} was chosen (${decision.reason}).`} ${margin(decision, chosen)}`;
+    const sentence = sentences[decision.reason] ?? `${decision.worker} was chosen (${decision.reason}).`;
+    return `${sentence} ${margin(decision, chosen)}`;
 }
 
 /** By what the next best was dearer, and what made most of it. */
@@ -63,11 +64,13 @@ function margin(decision, chosen) {
     const next = others.reduce((best, each) => each.cost < best.cost ? each : best);
     const dearer = next.cost - chosen.cost;
     if (dearer <= 0) {
-        return `${next.worker} costs ${dearer === 0 ? 'the same' : `${count(-dearer)} less, too little to matter here`}.`;
+        const words = dearer === 0 ? 'the same' : `${count(-dearer)} less, too little to matter here`;
+        return `${next.worker} costs ${words}.`;
     }
     const [term] = Object.entries(next.terms).map(([name, value]) => [name, value - (chosen.terms[name] ?? 0)])
         .reduce((most, each) => each[1] > most[1] ? each : most, ['', 0]);
-    return `${next.worker} would cost ${count(dearer)} more${term ? `, most of it “${term}”: ${meaningOf(term)}` : ''}.`;
+    const most = term ? `, most of it “${term}”: ${meaningOf(term)}` : '';
+    return `${next.worker} would cost ${count(dearer)} more${most}.`;
 }
 
 function mostMatched(decision) {

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
@@ -67,12 +68,18 @@ final class ClientPrograms {
         return folder;
     }
 
-    /** Runs one to its end, and prints what it says. @throws AssertionError if it does not end with 0 */
+    /** Runs one of a fleet's clients to its end, and prints what it says; see the other one. */
     void run(ClientsFleet fleet, Map<String, String> more, String interpreter, String program) {
         Map<String, String> environment = new HashMap<>(fleet.environment());
         environment.putAll(more);
-        System.out.println(program + "\n"
-                + Command.run(environment, List.of(interpreter, folder.resolve(program).toString())));
+        run(environment, interpreter, program);
+    }
+
+    /** Runs one to its end, and prints what it says. @throws AssertionError if it does not end with 0 */
+    void run(Map<String, String> environment, String interpreter, String program, String... arguments) {
+        List<String> command = new ArrayList<>(List.of(interpreter, folder.resolve(program).toString()));
+        command.addAll(List.of(arguments));
+        System.out.println(program + "\n" + Command.run(environment, command));
     }
 
     private static Path cache() {

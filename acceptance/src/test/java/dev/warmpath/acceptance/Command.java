@@ -18,8 +18,17 @@ final class Command {
     private Command() {}
 
     static boolean isInstalled(String program) {
-        return Stream.of(PATH.split(File.pathSeparator))
-                .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
+        return places(program).findAny().isPresent();
+    }
+
+    /** Where a program lies that is installed. */
+    static Path find(String program) {
+        return places(program).findFirst().orElseThrow();
+    }
+
+    private static Stream<Path> places(String program) {
+        return Stream.of(PATH.split(File.pathSeparator)).map(folder -> Path.of(folder, program))
+                .filter(Files::isExecutable);
     }
 
     /**
