@@ -41,8 +41,8 @@ public final class Build {
             Path module = installation.home().resolve(service.module());
             Path written = Files.exists(module.resolve("target")) ? module.resolve("target") : module;
             if (!Files.isWritable(written)) {
-                throw new CommandException(written + " cannot be written, and the services have to be built there; make "
-                        + "the checkout writable, or build it by its owner: ./warmpath up");
+                throw new CommandException(written + " cannot be written, and the services have to be built there; "
+                        + "make the checkout writable, or build it by its owner: ./warmpath up");
             }
         }
         Path log = installation.logs().resolve("build.log");
