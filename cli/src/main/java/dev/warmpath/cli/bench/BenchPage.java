@@ -45,10 +45,13 @@ final class BenchPage {
         if (results.requests().leftOut() > 0) {
             lines.add(format("left out      %,d turns, longer than the context", results.requests().leftOut()));
         }
-        lines.add(format("throughput    %.2f requests/s, %,.1f prompt tokens/s, %,.1f tokens/s",
-                results.requestsPerSecond(), results.promptTokensPerSecond(), results.completionTokensPerSecond()));
-        lines.add(format("tokens        %,d of prompts, %,d drawn", results.promptTokens(),
-                results.completionTokens()));
+        lines.add(format("throughput    %.2f requests/s, ", results.requestsPerSecond())
+                + (results.promptTokensPerSecond() == null ? ""
+                        : format("%,.1f prompt tokens/s, ", results.promptTokensPerSecond()))
+                + format("%,.1f tokens/s", results.completionTokensPerSecond()));
+        lines.add("tokens        " + (results.promptTokens() == null ? "the server does not tell of prompts"
+                : format("%,d of prompts", results.promptTokens()))
+                + format(", %,d drawn", results.completionTokens()));
         lines.add("hit rate      " + (results.hitRate() == null ? "the server does not tell"
                 : format("%.1f %%: %,d prompt tokens were cached", 100 * results.hitRate(), results.cachedTokens())));
         Goodput goodput = results.goodput();

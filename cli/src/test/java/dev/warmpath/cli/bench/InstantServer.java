@@ -10,11 +10,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * A server of completions that costs next to nothing, to measure what {@code warmpath bench} itself takes: each answer is
- * there as soon as its request has been read, all tokens at once.
+ * A server of completions that costs next to nothing, to measure what {@code warmpath bench} itself takes: each answer
+ * is there as soon as its request has been read, all tokens at once.
  *
- * <pre>java -cp cli/target/test-classes:cli/target/classes:cli/target/lib/* dev.warmpath.cli.bench.InstantServer 18123 64
- * time ./warmpath bench --url http://127.0.0.1:18123 --concurrency 8 --requests 20000 --scale 0.1</pre>
+ * <pre>
+ * cd cli/target
+ * java -cp 'test-classes:classes:lib/*' dev.warmpath.cli.bench.InstantServer 18123 64
+ * time ./warmpath bench --url http://127.0.0.1:18123 --concurrency 8 --requests 20000 --load random --scale 0.1
+ * </pre>
  */
 final class InstantServer {
 
