@@ -18,7 +18,7 @@ public final class KnownSettings {
     private static final String LIST_MARK = "[*]";
     private static final String TABLE_MARK = ".*";
     /** What this command, the build and the search for CUDA read; these stand for no setting. */
-    private static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_JDK_API",
+    private static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_API_KEY", "WARMPATH_JDK_API",
             "WARMPATH_JDK_SEARCH",
             "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
             "WARMPATH_TRAIN_THREADS");
