@@ -145,7 +145,7 @@ class LauncherTest {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).contains("  missing  the engine at http://127.0.0.1:1 does not answer: ");
         });
-        assertThat(warmpath("doctor", "--help").text()).contains("doctor [options]", "--model PATH")
+        assertThat(warmpath("doctor", "--help").text()).contains("doctor [OPTIONS]", "--model=PATH")
                 .doesNotContain("  status ");
         assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
         assertThat(warmpath("up", "--backend", "gpu").text())
@@ -157,18 +157,21 @@ class LauncherTest {
                 .contains("--kind takes cpu, wall, alloc or lock, not 'gpu'");
         assertThat(warmpath("profile", "worker-1", "--seconds", "0").text())
                 .contains("--seconds takes a number from 1 to 3600");
-        assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
+        assertThat(warmpath("up", "--router", "2")).satisfies(said -> {
+            assertThat(said.status()).isEqualTo(2);
+            assertThat(said.text()).contains("up does not know '--router'", "Possible solutions: --routers");
+        });
         assertThat(warmpath("images", "--push").text()).contains("--push needs a --registry to push to");
         assertThat(warmpath("images", "--tag", "a b").text()).contains("--tag takes letters, digits");
         assertThat(warmpath("images", "--base", "JDK=x").text()).contains("--base takes JDK_IMAGE=");
         assertThat(warmpath("images", "router").text()).contains("images does not know 'router'");
         assertThat(warmpath("up", "--port", "1", "--help")).satisfies(said -> {
             assertThat(said.status()).isZero();
-            assertThat(said.text()).contains("up [options]", "--kv-memory N").doesNotContain("  status ");
+            assertThat(said.text()).contains("up [OPTIONS]", "--kv-memory=SIZE").doesNotContain("  status ");
         });
         assertThat(warmpath("dance")).satisfies(said -> {
-            assertThat(said.status()).isEqualTo(1);
-            assertThat(said.text()).contains("'dance' is no command", "Usage: ./warmpath COMMAND");
+            assertThat(said.status()).isEqualTo(2);
+            assertThat(said.text()).contains("'dance' is no command", "See ./warmpath --help");
         });
     }
 

@@ -10,9 +10,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What is tested and measured has the flags of what runs: they stand in a script, a file and two programs. */
+/** What is tested and measured has the flags of what runs: they stand in a file and three programs. */
 class RouterFlagsTest {
 
+    private static final Path LAUNCHER = Path.of("cli/src/main/java/dev/warmpath/cli/build/Service.java");
     private static final Path BENCHMARK =
             Path.of("benchmarks/src/main/java/dev/warmpath/benchmarks/gateway/Options.java");
 
@@ -20,7 +21,7 @@ class RouterFlagsTest {
     void the_launcher_and_the_benchmark_start_a_router_with_the_flags_of_a_tested_one() throws IOException {
         List<String> tested = Stream.of(LocalFleet.ROUTER_FLAGS, LocalFleet.MEMORY_FLAGS).flatMap(List::stream).toList();
 
-        assertThat(words(Path.of("warmpath"))).containsAll(tested);
+        assertThat(words(LAUNCHER)).containsAll(tested);
         assertThat(words(BENCHMARK)).containsAll(tested);
     }
 

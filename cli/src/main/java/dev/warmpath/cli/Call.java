@@ -5,6 +5,7 @@ import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.build.Programs;
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.build.Service;
+import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
 import java.io.IOException;
 import java.time.Duration;
@@ -14,25 +15,25 @@ import java.util.List;
 /** One call of the command: where it works, and what it has to end if it is interrupted. */
 record Call(Installation installation, Ending ending) {
 
+    static final int LONGEST_STALL_SECONDS = 86_400;
     private static final Duration USUAL_STALL = Duration.ofSeconds(120);
 
     Programs programs() {
         return Programs.here(ending, installation);
     }
 
-    /** Runs a service's program beside all fleets, with this program's output. @return its exit status */
-    int show(Service service, List<String> flags, List<String> arguments) throws IOException {
-        return programs().show(command(service, flags, arguments));
-    }
-
-    /** Builds it if that is needed, which is told aside: the program's output may be for other programs. */
-    List<String> command(Service service, List<String> flags, List<String> arguments) throws IOException {
-        installation.makeFolders();
+    /**
+     * What runs a service's program that looks at something and ends. It is built if that is needed, which is told
+     * aside: the program's output may be for other programs.
+     *
+     * @param heap as {@code -Xmx} has it
+     */
+    List<String> command(Service service, List<String> flags, String heap, List<String> arguments) throws IOException {
         try (var progress = Progress.aside()) {
             new Build(installation, programs(), progress).ifNeeded();
         }
-        List<String> all = new ArrayList<>(Service.commonFlags());
-        all.addAll(flags);
+        List<String> all = new ArrayList<>(flags);
+        all.add("-Xmx" + heap);
         return service.command(installation, all, arguments);
     }
 
@@ -49,9 +50,17 @@ record Call(Installation installation, Ending ending) {
         return Integer.parseInt(given);
     }
 
-    /** @return after how long without progress a start is given up, unless an option says otherwise */
+    /**
+     * @return after how long without progress a start is given up, unless an option says otherwise
+     * @throws CommandException if the environment has something else than a number
+     */
     Duration stallTimeout() {
         String seconds = installation.variable("WARMPATH_STALL_SECONDS");
-        return seconds.isEmpty() ? USUAL_STALL : Duration.ofSeconds(number("WARMPATH_STALL_SECONDS", seconds, 1, 86_400));
+        try {
+            return seconds.isEmpty() ? USUAL_STALL
+                    : Duration.ofSeconds(number("WARMPATH_STALL_SECONDS", seconds, 1, LONGEST_STALL_SECONDS));
+        } catch (IllegalArgumentException e) {
+            throw new CommandException(e.getMessage());
+        }
     }
 }

@@ -19,8 +19,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** {@code doctor}: looks at this machine and its fleet, or has a worker's program look at engines. */
 @Command(name = "doctor", description = {"Look whether a fleet can start here, and whether the running one is well.",
-        "A line for each thing: ok, warning, or missing and what to do; status 0 if nothing is missing, else 1. With --engine, "
-                + "whether running engines are started as workers beside them want it."})
+        "A line for each thing: ok, warning, or missing and what to do; status 0 if nothing is missing, else 1. With "
+                + "--engine, whether running engines are started as workers beside them want it."})
 final class DoctorCommand implements Callable<Integer> {
 
     private final Call call;
@@ -28,12 +28,12 @@ final class DoctorCommand implements Callable<Integer> {
     @Spec
     CommandSpec spec;
 
-    @Option(names = "--engine", paramLabel = "KIND=URL", description = "As of 'up'; again for more. Each computes a few short "
-            + "prompts.")
+    @Option(names = "--engine", paramLabel = "KIND=URL", description = "As of 'up'; again for more. Each computes a "
+            + "few short prompts.")
     List<String> engines = new ArrayList<>();
 
-    @Option(names = "--model", paramLabel = "PATH", description = "The folder from which it was started: is its tokenizer the "
-            + "same?")
+    @Option(names = "--model", paramLabel = "PATH", description = "The folder from which it was started: is its "
+            + "tokenizer the same?")
     String model = "";
 
     @Option(names = "--port", paramLabel = "P", description = "Where a fleet would begin, if none is running (default: "
@@ -53,7 +53,8 @@ final class DoctorCommand implements Callable<Integer> {
             return engines();
         }
         if (!model.isEmpty()) {
-            throw new ParameterException(spec.commandLine(), "--model needs --engine: it is compared with what an engine has");
+            throw new ParameterException(spec.commandLine(), "--model needs --engine: it is compared with what an "
+                    + "engine has");
         }
         int first;
         try {
@@ -89,6 +90,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
         Map<String, String> environment = new HashMap<>(call.installation().environment());
         environment.put("WARMPATH_LAUNCHER", "yes");
-        return call.programs().with(environment).show(call.command(Service.WORKER, List.of("-Xmx512m"), arguments));
+        return call.programs().with(environment).show(
+                call.command(Service.WORKER, Service.commonFlags(), "512m", arguments));
     }
 }

@@ -33,11 +33,12 @@ final class ImagesCommand implements Callable<Integer> {
     @Spec
     CommandSpec spec;
 
-    @Option(names = "--registry", paramLabel = "R", description = "Where they are to be: the part of their names before "
-            + "/warmpath-router (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--registry", paramLabel = "R", description = "Where they are to be: the part of their names "
+            + "before /warmpath-router (default: ${DEFAULT-VALUE}).")
     String registry = LOCAL;
 
-    @Option(names = "--tag", paramLabel = "T", description = "Default: the project's version, which is the chart's, too.")
+    @Option(names = "--tag", paramLabel = "T", description = "Default: the project's version, which is the chart's, "
+            + "too.")
     String tag = "";
 
     @Option(names = "--cuda", description = "The worker for NVIDIA's cards, too, tagged T-cuda.")
@@ -46,8 +47,8 @@ final class ImagesCommand implements Callable<Integer> {
     @Option(names = "--push", description = "Push them when all are built.")
     boolean isPushing;
 
-    @Option(names = "--base", paramLabel = "NAME=IMAGE", description = "Build on another image: JDK_IMAGE, RUNTIME_IMAGE or "
-            + "CUDA_IMAGE of images/*.Dockerfile; again for more.")
+    @Option(names = "--base", paramLabel = "NAME=IMAGE", description = "Build on another image: JDK_IMAGE, "
+            + "RUNTIME_IMAGE or CUDA_IMAGE of images/*.Dockerfile; again for more.")
     List<String> bases = new ArrayList<>();
 
     @Option(names = "--json", description = "As JSON: the images' names.")
@@ -76,7 +77,8 @@ final class ImagesCommand implements Callable<Integer> {
             build(programs, progress, builder, "warmpath-router", tag, "router", List.of());
             build(programs, progress, builder, "warmpath-worker", tag, "worker", List.of("--target", "worker"));
             if (withCuda) {
-                build(programs, progress, builder, "warmpath-worker", tag + "-cuda", "worker", List.of("--target", "cuda"));
+                build(programs, progress, builder, "warmpath-worker", tag + "-cuda", "worker",
+                        List.of("--target", "cuda"));
             }
             for (String image : isPushing ? built : List.<String>of()) {
                 progress.say("pushing " + image + " ...");

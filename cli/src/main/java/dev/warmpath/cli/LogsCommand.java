@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code logs}: what processes of the fleet have said. */
 @Command(name = "logs", description = {"The last lines of a process's log, or of all processes'.",
-        "Of all, each line has its process's id. They stay after the fleet has been stopped, until the next one starts."})
+        "Of all, each line has its process's id. They stay after the fleet has been stopped, until the next one "
+                + "starts."})
 final class LogsCommand implements Callable<Integer> {
 
     private static final int LOOK_AGAIN_MILLIS = 200;
@@ -66,7 +67,7 @@ final class LogsCommand implements Callable<Integer> {
             read.put(each, Files.exists(log) ? Files.size(log) : 0);
             LogTail.lines(log, count).forEach(line -> say(each, line));
         }
-        while (isFollowing) {
+        while (isFollowing && !spec.commandLine().getOut().checkError()) {             // until nobody reads them
             for (String each : read.keySet()) {
                 follow(each);
             }
@@ -79,7 +80,8 @@ final class LogsCommand implements Callable<Integer> {
         FleetFile fleet = FleetFile.read(call.installation().state());
         List<String> all = fleet != null ? fleet.members().stream().map(FleetMember::id).toList() : left();
         if (all.isEmpty()) {
-            throw new CommandException("there are no logs in " + call.installation().logs() + ": no fleet has been started");
+            throw new CommandException("there are no logs in " + call.installation().logs() + ": no fleet has been "
+                    + "started");
         }
         if (id != null && !all.contains(id)) {
             throw new CommandException("no process '" + id + "' in this fleet; there are " + String.join(", ", all));

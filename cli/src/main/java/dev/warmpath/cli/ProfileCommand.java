@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
 
 /** {@code profile}: has async-profiler look at a running process. */
-@Command(name = "profile", description = "A flame graph of a running router or worker, as an HTML page, and where it lies.")
+@Command(name = "profile", description = "A flame graph of a running router or worker, as an HTML page, and where it "
+        + "lies.")
 final class ProfileCommand implements Callable<Integer> {
 
     private static final int LONGEST_SECONDS = 3600;
@@ -44,9 +45,9 @@ final class ProfileCommand implements Callable<Integer> {
             + "${DEFAULT-VALUE}).")
     String seconds = "30";
 
-    @Option(names = "--kind", paramLabel = "KIND", description = "cpu: what it computes; wall: where time passes, waiting "
-            + "included, thread by thread; alloc: who allocates on the heap; lock: who waits for a lock (default: "
-            + "${DEFAULT-VALUE}).")
+    @Option(names = "--kind", paramLabel = "KIND", description = "cpu: what it computes; wall: where time passes, "
+            + "waiting included, thread by thread; alloc: who allocates on the heap; lock: who waits for a lock "
+            + "(default: ${DEFAULT-VALUE}).")
     String kind = "cpu";
 
     @Option(names = "--json", description = "As JSON: the page.")

@@ -27,9 +27,9 @@ public final class Warmpath implements Runnable {
 
     private static final String[] FOOTER = {"", "Exit status: 0 done, 1 it failed, 2 it was called wrong.", "",
             "JAVA_HOME chooses the JDK; it must be a JDK 25. Where none is found, one is fetched from Adoptium into "
-                    + ".warmpath/jdk-25, and where no mvn is on the PATH, Maven by its wrapper; mirrors of both are named by "
-                    + "WARMPATH_JDK_API (https://api.adoptium.net) and MVNW_REPOURL. WARMPATH_JDK_SEARCH=no overlooks what is "
-                    + "installed in the usual places."};
+                    + ".warmpath/jdk-25, and where no mvn is on the PATH, Maven by its wrapper; mirrors of both are "
+                    + "named by WARMPATH_JDK_API (https://api.adoptium.net) and MVNW_REPOURL. WARMPATH_JDK_SEARCH=no "
+                    + "overlooks what is installed in the usual places."};
     static final int FAILED = 1;
     static final int WRONG_CALL = 2;
 
@@ -107,7 +107,8 @@ public final class Warmpath implements Runnable {
     private static int explain(Exception failure, CommandLine command) throws Exception {
         switch (failure) {
             case CommandException refused -> command.getErr().println("warmpath: " + refused.getMessage());
-            case FileSystemException file -> command.getErr().println("warmpath: cannot read or write " + file.getFile() + ": "
+            case FileSystemException file -> command.getErr().println("warmpath: cannot read or write "
+                    + "" + file.getFile() + ": "
                     + (file.getReason() == null ? "it is not there, or not allowed" : file.getReason()));
             case IOException broken -> command.getErr().println("warmpath: " + broken.getMessage());
             default -> throw failure;

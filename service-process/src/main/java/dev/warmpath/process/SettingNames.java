@@ -29,9 +29,9 @@ final class SettingNames {
     static final String PREFIX = "warmpath";
 
     /** What the launcher, the build and the search for CUDA read from the environment; these stand for no setting. */
-    static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_JDK_API", "WARMPATH_JDK_SEARCH",
-            "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
-            "WARMPATH_TRAIN_THREADS");
+    static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_API_KEY", "WARMPATH_JDK_API",
+            "WARMPATH_JDK_SEARCH", "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT",
+            "WARMPATH_CUDA_DRIVER", "WARMPATH_TRAIN_THREADS");
 
     /**
      * What Kubernetes sets in each pod for each Service of its namespace, after the Service's name: with one that is

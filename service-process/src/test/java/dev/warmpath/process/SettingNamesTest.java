@@ -120,10 +120,11 @@ class SettingNamesTest {
     @Test
     void variables_that_scripts_of_this_project_use_pass() throws IOException {
         Set<String> used = new TreeSet<>();
-        try (Stream<Path> scripts = Stream.concat(Stream.of(Path.of("../warmpath")),
-                Files.walk(Path.of("../worker-agent/src")).filter(path -> path.toString().endsWith(".sh")))) {
+        try (Stream<Path> scripts = Stream.of(Stream.of(Path.of("../warmpath")), Files.walk(Path.of("../cli/src/main")),
+                Files.walk(Path.of("../worker-agent/src")).filter(path -> path.toString().endsWith(".sh")))
+                .flatMap(files -> files).filter(Files::isRegularFile)) {
             for (Path script : (Iterable<Path>) scripts::iterator) {
-                Pattern.compile("\\$\\{?(WARMPATH_[A-Z_]+)|\\b(WARMPATH_[A-Z_]+)=").matcher(Files.readString(script))
+                Pattern.compile("\\$\\{?(WARMPATH_[A-Z_]+)|\\b(WARMPATH_[A-Z_]*[A-Z])\\b").matcher(Files.readString(script))
                         .results().forEach(found -> used.add(found.group(1) != null ? found.group(1) : found.group(2)));
             }
         }

@@ -32,6 +32,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -230,25 +231,26 @@ class OwnEngineConfiguration {
     @Bean
     PoolRoutes pool(Engine engine, KvEventPublisher publisher, Preflight.Ready start, SchedulerSettings scheduler,
             EngineProperties properties, Environment environment) {
-        return new PoolRoutes(engine, publisher.workerId(), publisher.epoch(),
-                notStepped(start, scheduler, properties, environment.getProperty("server.address")));
+        return new PoolRoutes(engine, publisher.workerId(), publisher.epoch(), notStepped(properties.stepping(),
+                environment.getProperty("server.address"), start.isOnDevice(), scheduler.steps()));
     }
 
-    /** Why nobody may hold the engine and step it by hand, or null. Where all can reach it, it must be asked for. */
-    static @Nullable String notStepped(Preflight.Ready start, SchedulerSettings scheduler, EngineProperties properties,
-            @Nullable String address) {
-        boolean allowed = properties.stepping() == null
-                ? FleetToken.NONE.allowsBinding(address) : properties.stepping();
-        if (!allowed) {
-            return "this worker is not to be stepped by hand: warmpath.engine.stepping allows it";
+    /**
+     * Why nobody may hold the engine and step it by hand, or null.
+     *
+     * @param allowed null: where this worker can be reached from this machine alone
+     */
+    static @Nullable String notStepped(@Nullable Boolean allowed, @Nullable String address, boolean onDevice,
+            int stepsPerDecision) {
+        if (!Objects.requireNonNullElseGet(allowed, () -> FleetToken.NONE.allowsBinding(address))) {
+            return "this worker is not to be stepped by hand: warmpath.engine.stepping=true would allow it";
         }
-        if (start.isOnDevice()) {
+        if (onDevice) {
             return "this worker computes on a card, whose steps are not taken one by one: "
-                    + "warmpath.compute.backend=vector computes on processors";
+                    + "with warmpath.compute.backend=vector it computes on processors";
         }
-        return scheduler.steps() == 1 ? null : "this worker computes " + scheduler.steps()
-                + " steps on one decision, which are not taken one by one: "
-                + "set warmpath.scheduler.scheduler-steps to 1";
+        return stepsPerDecision == 1 ? null : "this worker decides on " + stepsPerDecision
+                + " steps at once, which are not taken one by one: set warmpath.scheduler.scheduler-steps to 1";
     }
 
     @Bean

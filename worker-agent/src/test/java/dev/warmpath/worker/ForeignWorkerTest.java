@@ -17,6 +17,7 @@ import dev.warmpath.worker.foreign.generate.Captures;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,6 +33,7 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.web.server.LocalManagementPort;
 import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
 import org.springframework.test.context.DynamicPropertyRegistry;
 import org.springframework.test.context.DynamicPropertySource;
@@ -137,6 +139,23 @@ class ForeignWorkerTest {
         assertThat(metrics()).contains("warmpath_foreign_events_announced_blocks 2.0",
                 "warmpath_foreign_events_total{kind=\"batch\"} 1.0",
                 "warmpath_foreign_events_following{kind=\"vllm\"} 1.0");
+    }
+
+    @Test
+    void of_a_pool_that_the_engine_keeps_to_itself_nothing_is_shown_or_stepped() {
+        WebClient worker = WebClient.builder().baseUrl("http://127.0.0.1:" + port)
+                .defaultHeaders(headers -> headers.setBearerAuth("secret")).build();
+        for (String asked : List.of("GET " + Protocol.POOL_PATH + "?epoch=1", "GET " + Protocol.POOL_BLOCKS_PATH + "1",
+                "GET " + Protocol.POOL_REQUESTS_PATH + "a%2Fb", "PUT " + Protocol.POOL_HOLD_PATH,
+                "DELETE " + Protocol.POOL_HOLD_PATH, "POST " + Protocol.POOL_STEP_PATH)) {
+            String[] parts = asked.split(" ");
+            String answer = worker.method(HttpMethod.valueOf(parts[0]))
+                    .uri(URI.create("http://127.0.0.1:" + port + parts[1]))
+                    .exchangeToMono(response -> response.bodyToMono(String.class)
+                            .map(body -> response.statusCode().value() + " " + body))
+                    .block(TIMEOUT);
+            assertThat(answer).as(asked).startsWith("404 ").contains("this worker keeps no pool of its own");
+        }
     }
 
     @Test

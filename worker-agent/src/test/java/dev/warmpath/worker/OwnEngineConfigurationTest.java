@@ -49,6 +49,20 @@ class OwnEngineConfigurationTest {
     private final OwnEngineConfiguration configuration = new OwnEngineConfiguration();
 
     @Test
+    void an_engine_is_stepped_by_hand_on_processors_and_where_nobody_else_reaches_it_or_it_is_allowed() {
+        assertThat(OwnEngineConfiguration.notStepped(null, "127.0.0.1", false, 1)).isNull();
+        assertThat(OwnEngineConfiguration.notStepped(true, "0.0.0.0", false, 1)).isNull();
+        for (String open : new String[] {"0.0.0.0", "", null}) {
+            assertThat(OwnEngineConfiguration.notStepped(null, open, false, 1))
+                    .contains("warmpath.engine.stepping=true would allow it");
+        }
+        assertThat(OwnEngineConfiguration.notStepped(false, "127.0.0.1", false, 1)).contains("not to be stepped");
+        assertThat(OwnEngineConfiguration.notStepped(null, "::1", /* onDevice */ true, 1))
+                .contains("computes on a card");
+        assertThat(OwnEngineConfiguration.notStepped(null, "127.0.0.1", false, 4)).contains("decides on 4 steps");
+    }
+
+    @Test
     void weights_that_do_not_fit_end_the_start_with_the_sizes_and_what_to_do() {
         assertThatThrownBy(() -> load(withoutMemoryFor("allocateWeight"))).isInstanceOf(SettingsException.class)
                 .hasMessage("the device does not take the model's weights and what steps need: " + SHORTAGE

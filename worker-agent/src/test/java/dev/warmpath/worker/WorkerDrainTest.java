@@ -3,6 +3,7 @@ package dev.warmpath.worker;
 import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
 import org.springframework.http.client.reactive.ReactorClientHttpConnector;
 import org.springframework.web.reactive.function.client.WebClient;
@@ -85,6 +87,32 @@ class WorkerDrainTest {
         }
         join(stopping);
         return othersWait;
+    }
+
+    @Test
+    void a_worker_that_is_held_to_be_stepped_by_hand_finishes_what_it_has_when_it_is_told_to_stop() {
+        start("--warmpath.drain.timeout=10m");
+        Engine engine = engine();
+        assertThat(pool("PUT", Protocol.POOL_HOLD_PATH)).isEqualTo(204);
+        long before = engine.snapshot().work().generatedTokens();  // the warm-up's
+        CompletableFuture<List<GenerateEvent>> taken = generate(20);
+        until(() -> engine.snapshot().load().waiting() == 1);
+        assertThat(pool("POST", Protocol.POOL_STEP_PATH)).isEqualTo(200);
+        assertThat(engine.snapshot().work().generatedTokens()).isEqualTo(before + 1);
+
+        Thread stopping = Thread.ofPlatform().start(worker::close);
+
+        assertThat(taken.join().getLast()).isInstanceOfSatisfying(Finished.class,
+                finished -> assertThat(finished.usage().completionTokens()).isEqualTo(20));
+        join(stopping);
+    }
+
+    /** What a router asks of the pool; the status. */
+    private int pool(String method, String path) {
+        return WebClient.builder().clientConnector(CLIENT).build().method(HttpMethod.valueOf(method))
+                .uri("http://127.0.0.1:" + worker.getEnvironment().getProperty("local.server.port") + path)
+                .headers(headers -> headers.setBearerAuth("hush"))
+                .exchangeToMono(response -> response.releaseBody().thenReturn(response.statusCode().value())).block();
     }
 
     /** The queue is long enough that the test sees it, or it tries again. */

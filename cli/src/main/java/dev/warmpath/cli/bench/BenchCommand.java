@@ -9,7 +9,6 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Iterator;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -146,8 +145,7 @@ public final class BenchCommand implements Callable<Integer> {
         var measurements = new Measurements(slo);
         var run = new LoadRun(server, served, sessions, scaled, plan, measurements, System::nanoTime);
         if (!json) {
-            screen.print(List.of(BenchPage.beginning(report(server, served, sessions, scaled, plan, false,
-                    measurements))));
+            screen.print(BenchPage.beginning(report(server, served, sessions, scaled, plan, false, measurements)));
         }
         long begin = System.nanoTime();
         var progress = new Progress(System.err, screen, measurements, () -> done(plan, measurements, begin));

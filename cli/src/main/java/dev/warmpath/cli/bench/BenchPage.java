@@ -16,16 +16,16 @@ final class BenchPage {
     private BenchPage() {}
 
     /** What is going to be done. */
-    static String beginning(BenchReport report) {
-        String scale = report.scale() == 1 ? "as long as drawn"
-                : format("scaled to %.3f of their length", report.scale());
-        return report.load() + " to " + report.url() + ", model " + report.model() + ", "
-                + (report.concurrency() == null ? format("open loop of %.2f requests/s", report.rate())
-                        : "closed loop of " + report.concurrency() + " clients")
-                + "; prompts as " + (report.spelling().equals("ids") ? "token ids" : "text") + ", " + scale
-                + (report.contextTokens() == 0 ? " (the server tells no context)"
-                        : format(" (a context of %,d tokens)", report.contextTokens()))
-                + ", seed " + report.seed();
+    static List<String> beginning(BenchReport report) {
+        return List.of("server        " + report.url() + ", model " + report.model() + ", "
+                        + (report.contextTokens() == 0 ? "which tells no context"
+                                : format("a context of %,d tokens", report.contextTokens())),
+                "load          " + report.load() + ", " + (report.concurrency() == null
+                        ? format("open loop of %.2f requests/s", report.rate())
+                        : "closed loop of " + report.concurrency() + " clients") + ", seed " + report.seed(),
+                "prompts       " + (report.spelling().equals("ids") ? "token ids" : "text") + ", "
+                        + (report.scale() == 1 ? "as long as drawn"
+                                : format("scaled to %.3f of their length", report.scale())));
     }
 
     static List<String> lines(BenchReport report, @Nullable String firstError, int width) {
@@ -45,10 +45,13 @@ final class BenchPage {
         if (results.requests().leftOut() > 0) {
             lines.add(format("left out      %,d turns, longer than the context", results.requests().leftOut()));
         }
-        lines.add(format("throughput    %.2f requests/s, %,.1f prompt tokens/s, %,.1f tokens/s",
-                results.requestsPerSecond(), results.promptTokensPerSecond(), results.completionTokensPerSecond()));
-        lines.add(format("tokens        %,d of prompts, %,d drawn", results.promptTokens(),
-                results.completionTokens()));
+        lines.add(format("throughput    %.2f requests/s, ", results.requestsPerSecond())
+                + (results.promptTokensPerSecond() == null ? ""
+                        : format("%,.1f prompt tokens/s, ", results.promptTokensPerSecond()))
+                + format("%,.1f tokens/s", results.completionTokensPerSecond()));
+        lines.add("tokens        " + (results.promptTokens() == null ? "the server does not tell of prompts"
+                : format("%,d of prompts", results.promptTokens()))
+                + format(", %,d drawn", results.completionTokens()));
         lines.add("hit rate      " + (results.hitRate() == null ? "the server does not tell"
                 : format("%.1f %%: %,d prompt tokens were cached", 100 * results.hitRate(), results.cachedTokens())));
         Goodput goodput = results.goodput();

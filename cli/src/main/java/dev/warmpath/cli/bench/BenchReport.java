@@ -22,7 +22,7 @@ record BenchReport(String url, String model, String load, long seed, String spel
 
     /**
      * @param seconds      from the first request's start to the last one's end, those of the warm-up left out
-     * @param cachedTokens null if the server does not tell
+     * @param promptTokens null if the server does not tell, as cachedTokens
      * @param hitRate      share of prompt tokens, of answers that tell it
      * @param ttftMs       until the first text, of requests that were answered
      * @param itlMs        between two pieces of text of an answer, over all pieces
@@ -32,9 +32,9 @@ record BenchReport(String url, String model, String load, long seed, String spel
      * @param workers      answers of each, if a router tells
      */
     @JsonNaming(SnakeCaseStrategy.class)
-    record Results(double seconds, Requests requests, Map<String, Long> errors, long promptTokens,
+    record Results(double seconds, Requests requests, Map<String, Long> errors, @Nullable Long promptTokens,
             @Nullable Long cachedTokens, long completionTokens, @Nullable Double hitRate, double requestsPerSecond,
-            double promptTokensPerSecond, double completionTokensPerSecond, @Nullable Millis ttftMs,
+            @Nullable Double promptTokensPerSecond, double completionTokensPerSecond, @Nullable Millis ttftMs,
             @Nullable Millis itlMs, @Nullable Millis e2eMs, @Nullable Millis lateMs, @Nullable Goodput goodput,
             Map<String, Long> workers) {}
 

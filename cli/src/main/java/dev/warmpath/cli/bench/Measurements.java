@@ -30,6 +30,8 @@ final class Measurements {
     private long good;
     private long warmUp;
     private long leftOut;
+    /** Answers that tell how long their prompts were. */
+    private long counted;
     private long promptTokens;
     private long completionTokens;
     private long toldPromptTokens;
@@ -54,6 +56,7 @@ final class Measurements {
         for (long gap : answer.gapNanos()) {
             gaps.recordValue(micros(gap));
         }
+        counted += answer.promptTokens() >= 0 ? 1 : 0;
         promptTokens += Math.max(0, answer.promptTokens());
         completionTokens += answer.completionTokens();
         if (answer.cachedTokens() >= 0 && answer.promptTokens() >= 0) {
@@ -112,13 +115,16 @@ final class Measurements {
         double seconds = answered + failed == 0 ? 0 : (lastNanos - firstNanos) / 1e9;
         return new BenchReport.Results(seconds,
                 new BenchReport.Requests(answered + failed, answered, failed, warmUp, leftOut), Map.copyOf(errors),
-                promptTokens, toldPromptTokens == 0 ? null : cachedTokens, completionTokens,
+                counted == 0 ? null : promptTokens, toldPromptTokens == 0 ? null : cachedTokens, completionTokens,
                 toldPromptTokens == 0 ? null : (double) cachedTokens / toldPromptTokens, rate(answered, seconds),
-                rate(promptTokens, seconds), rate(completionTokens, seconds), BenchReport.Millis.of(firstToken),
-                BenchReport.Millis.of(gaps), BenchReport.Millis.of(whole), BenchReport.Millis.of(late),
-                slo == null ? null : new BenchReport.Goodput(slo, rate(good, seconds),
-                        answered + failed == 0 ? 0 : (double) good / (answered + failed)),
-                Map.copyOf(workers));
+                counted == 0 ? null : rate(promptTokens, seconds), rate(completionTokens, seconds),
+                BenchReport.Millis.of(firstToken), BenchReport.Millis.of(gaps), BenchReport.Millis.of(whole),
+                BenchReport.Millis.of(late), goodput(seconds), Map.copyOf(workers));
+    }
+
+    private BenchReport.@Nullable Goodput goodput(double seconds) {
+        return slo == null ? null : new BenchReport.Goodput(slo, rate(good, seconds),
+                answered + failed == 0 ? 0 : (double) good / (answered + failed));
     }
 
     private static double rate(long count, double seconds) {

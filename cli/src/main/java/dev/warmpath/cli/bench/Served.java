@@ -15,7 +15,12 @@ import tools.jackson.databind.node.ObjectNode;
  */
 record Served(String model, int contextTokens, Spelling spelling, boolean fixedLengths, boolean usage) {
 
-    private static final int SAMPLE_WORDS = 256;
+    /** So many have the ids that prompts are made of; they are not sent to a model. */
+    private static final int ALPHABET_WORDS = 256;
+    /** Short enough for any context. */
+    private static final int SAMPLE_WORDS = 64;
+    /** What is usual in English, where a server does not count. */
+    private static final double USUAL_TOKENS_PER_WORD = 1.3;
     /** Fewer different ids would make pieces that are equal by chance. */
     private static final int LEAST_ALPHABET = 32;
 
@@ -55,7 +60,7 @@ record Served(String model, int contextTokens, Spelling spelling, boolean fixedL
     private static int[] alphabet(OpenAiServer server, String model) {
         try {
             ObjectNode body = OpenAiServer.JSON.createObjectNode().put("model", model)
-                    .put("prompt", Spelling.sample(SAMPLE_WORDS)).put("add_special_tokens", false);
+                    .put("prompt", Spelling.sample(ALPHABET_WORDS)).put("add_special_tokens", false);
             return server.post("/tokenize", body).path("tokens").valueStream().mapToInt(JsonNode::asInt)
                     .distinct().sorted().toArray();
         } catch (RequestFailedException e) {
@@ -82,8 +87,8 @@ record Served(String model, int contextTokens, Spelling spelling, boolean fixedL
             ObjectNode body = body(model, 1, takes[0], takes[1]).put("prompt", Spelling.sample(SAMPLE_WORDS));
             try {
                 int counted = server.complete(body).promptTokens();
-                double tokensPerWord = counted <= 0 ? 1.3 : (double) counted / SAMPLE_WORDS;
-                return new Served(model, context, new Spelling.Words(tokensPerWord), takes[0], takes[1]);
+                return new Served(model, context, new Spelling.Words(counted > 0 ? (double) counted / SAMPLE_WORDS
+                        : tokensPerWord(server, body)), takes[0], takes[1]);
             } catch (RequestFailedException e) {
                 first = first == null ? e : first;
                 if (!e.kind().equals("http_400") && !e.kind().equals("http_422")) {
@@ -92,6 +97,18 @@ record Served(String model, int contextTokens, Spelling spelling, boolean fixedL
             }
         }
         throw first;
+    }
+
+    /** By a whole answer, which more servers count for than for a stream. */
+    private static double tokensPerWord(OpenAiServer server, ObjectNode streamed) {
+        ObjectNode body = streamed.deepCopy().put("stream", false);
+        body.remove("stream_options");
+        try {
+            int counted = server.post("/v1/completions", body).path("usage").path("prompt_tokens").asInt(0);
+            return counted > 0 ? (double) counted / SAMPLE_WORDS : USUAL_TOKENS_PER_WORD;
+        } catch (RequestFailedException e) {
+            return USUAL_TOKENS_PER_WORD;
+        }
     }
 
     /** A request without its prompt. */

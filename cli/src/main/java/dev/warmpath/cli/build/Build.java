@@ -37,12 +37,13 @@ public final class Build {
         if (isFresh(Service.ROUTER) && isFresh(Service.WORKER)) {
             return;
         }
+        installation.makeFolders();
         for (Service service : Service.values()) {
             Path module = installation.home().resolve(service.module());
             Path written = Files.exists(module.resolve("target")) ? module.resolve("target") : module;
             if (!Files.isWritable(written)) {
-                throw new CommandException(written + " cannot be written, and the services have to be built there; make "
-                        + "the checkout writable, or build it by its owner: ./warmpath up");
+                throw new CommandException(written + " cannot be written, and the services have to be built there; "
+                        + "make the checkout writable, or build it by its owner: ./warmpath up");
             }
         }
         Path log = installation.logs().resolve("build.log");

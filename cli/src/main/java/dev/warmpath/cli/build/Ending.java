@@ -4,8 +4,8 @@ import java.util.Deque;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
 /**
- * What is to be done if a signal ends this program, as Ctrl-C does. It is done while the command's own thread still runs,
- * which is held wherever it might take notice of it: whose processes end then, they end as told.
+ * What is to be done if a signal ends this program, as Ctrl-C does. It is done while the command's own thread still
+ * runs, which is held wherever it might take notice of it: whose processes end then, they end as told.
  */
 public final class Ending {
 

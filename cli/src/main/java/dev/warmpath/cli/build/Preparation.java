@@ -17,9 +17,9 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * A start from an unpacked jar with an archive of loaded classes takes about half the processor time of one from the jar
- * that Maven packs. The archive belongs to the flags, so a training run and a start use the same ones. If it fails, fleets
- * start from the packed jar.
+ * A start from an unpacked jar with an archive of loaded classes takes about half the processor time of one from the
+ * jar that Maven packs. The archive belongs to the flags, so a training run and a start use the same ones. If it fails,
+ * fleets start from the packed jar.
  */
 public final class Preparation {
 

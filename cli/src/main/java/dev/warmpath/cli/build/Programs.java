@@ -3,6 +3,7 @@ package dev.warmpath.cli.build;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.fleet.ProcessStart;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,9 +64,14 @@ public final class Programs {
         return await(begin(command, log, null));
     }
 
-    /** Starts one; who starts it awaits it. @param errors null: with the rest */
+    /**
+     * Starts one, which ends when this program is ended, and not by the terminal before. Who starts it awaits it.
+     *
+     * @param errors null: with the rest
+     */
     public Process begin(List<String> command, Path log, @Nullable Path errors) throws IOException {
-        ProcessBuilder builder = builder(command).redirectOutput(log.toFile()).redirectInput(new File("/dev/null"));
+        ProcessBuilder builder = builder(ProcessStart.ignoringTerminal(command))
+                .redirectOutput(log.toFile()).redirectInput(new File("/dev/null"));
         return start(errors == null ? builder.redirectErrorStream(true) : builder.redirectError(errors.toFile()));
     }
 

@@ -4,8 +4,8 @@ import java.io.PrintStream;
 import java.util.function.Supplier;
 
 /**
- * What a command that takes long is doing: on a terminal one line that moves and is gone when it is done; elsewhere, as in
- * a log of CI, a line for each thing that begins.
+ * What a command that takes long is doing: on a terminal one line that moves and is gone when it is done; elsewhere, as
+ * in a log of CI, a line for each thing that begins.
  */
 public final class Progress implements AutoCloseable {
 
@@ -99,7 +99,8 @@ public final class Progress implements AutoCloseable {
 
     private void draw() {
         if (doing != NOTHING) {
-            String line = FRAMES[frame] + " " + (System.nanoTime() - beganNanos) / 1_000_000_000L + " s  " + doing.get();
+            String line = FRAMES[frame] + " " + (System.nanoTime() - beganNanos) / 1_000_000_000L + " s  "
+                    + "" + doing.get();
             out.print(CLEAR + line.substring(0, Math.min(line.length(), MOST_COLUMNS)));
             out.flush();
             isDrawn = true;

@@ -10,11 +10,11 @@ import java.util.stream.Stream;
 /**
  * A service's program: its module, and the flags of its JVM.
  *
- * <p>Both run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's Vector API
- * code 34 times. In a router the second one takes up a method after ten times as many calls as it would: else it takes half
- * of a start's processor time, on cores that the workers need then. Load gets there within a minute. Netty's buffers are
- * plain memory, as before JDK 24: a request costs a sixth less, as measured; none is traced for leaks. A router's classes
- * take 100 MB: as many do not make it stop for a whole collection, which is two of 50 and 85 ms less.
+ * <p>Both run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's Vector
+ * API code 34 times. In a router the second one takes up a method after ten times as many calls as it would: else it
+ * takes half of a start's processor time, on cores that the workers need then. Load gets there within a minute. Netty's
+ * buffers are plain memory, as before JDK 24: a request costs a sixth less, as measured; none is traced for leaks. A
+ * router's classes take 100 MB: as many do not make it stop for a whole collection, which is two of 50 and 85 ms less.
  */
 public enum Service {
 
@@ -67,8 +67,8 @@ public enum Service {
     }
 
     /**
-     * Java, its flags, and what to run; the packed jar if preparing it has failed. A JVM that cannot use the archive, or
-     * parts of it as with --add-modules, starts more slowly and need not tell.
+     * Java, its flags, and what to run; the packed jar if preparing it has failed. A JVM that cannot use the archive,
+     * or parts of it as with --add-modules, starts more slowly and need not tell.
      *
      * @param flags     of the JVM
      * @param arguments of the program

@@ -52,7 +52,8 @@ public final class Doctor {
         String uri = environment.getOrDefault(FleetEnvironment.REDIS_URI, "");
         if (uri.isEmpty()) {
             findings.accept(Finding.ok("no Redis is asked for" + (programs.installed("redis-server") != null
-                    ? "; there is a redis-server for --redis embedded" : "; --redis embedded would need a redis-server")));
+                    ? "; there is a redis-server for --redis embedded" : "; --redis embedded would need a "
+                            + "redis-server")));
         } else {
             RedisDoctor.look(uri, findings);
         }

@@ -54,7 +54,8 @@ final class FleetDoctor {
                     + "restart " + member.id() + " brings it back");
         }
         return readiness.isReady(member) ? Finding.ok(member.id() + " is ready at " + member.url())
-                : Finding.warning(member.id() + " runs and is not ready: ./warmpath logs " + member.id() + " says what it does");
+                : Finding.warning(member.id() + " runs and is not ready: ./warmpath logs " + member.id() + " says what "
+                        + "it does");
     }
 
     /** Requests of one model are shared by its revisions, which have caches of their own. */
@@ -72,7 +73,8 @@ final class FleetDoctor {
         });
         revisions.forEach((model, found) -> findings.accept(found.size() == 1
                 ? Finding.ok("all workers of " + model + " have revision " + found.iterator().next())
-                : Finding.warning("workers of " + model + " have " + found.size() + " revisions, " + String.join(", ", found)
+                : Finding.warning("workers of " + model + " have " + found.size() + " revisions, " + String.join(", "
+                        + "", found)
                         + ": they share requests, but no cache. Start them from the same files and settings, unless an "
                         + "update is under way")));
         if (views.size() > 1) {
@@ -143,7 +145,8 @@ final class FleetDoctor {
             findings.accept(Finding.missing("clocks differ from this machine's: " + String.join(", ", wrong)
                     + "; keep them by NTP (chrony, systemd-timesyncd)"));
         } else if (known > 0) {
-            findings.accept(Finding.ok("clocks of " + known + " processes agree within " + MOST_APART.toSeconds() + " s"));
+            findings.accept(Finding.ok("clocks of " + known + " processes agree within "
+                    + "" + MOST_APART.toSeconds() + " s"));
         }
     }
 

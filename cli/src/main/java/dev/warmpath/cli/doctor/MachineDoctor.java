@@ -78,10 +78,11 @@ public final class MachineDoctor {
         for (Service service : Service.values()) {
             Path jar = service.jar(installation);
             if (!Files.exists(jar)) {
-                findings.accept(Finding.warning(service.module() + " is not built: the next ./warmpath up does that first"));
+                findings.accept(Finding.warning(service.module() + " is not built: the next ./warmpath up does that "
+                        + "first"));
             } else if (!Build.isFresh(service, installation)) {
-                findings.accept(Finding.warning(service.module() + " is older than its sources: the next ./warmpath up builds "
-                        + "it anew"));
+                findings.accept(Finding.warning(service.module() + " is older than its sources: the next ./warmpath up "
+                        + "builds it anew"));
             } else {
                 findings.accept(Finding.ok(service.module() + " is built and newer than its sources"));
             }
@@ -92,8 +93,8 @@ public final class MachineDoctor {
         var known = KnownSettings.of(installation);
         List<String> unknown = new TreeSet<>(installation.environment().keySet()).stream()
                 .filter(name -> name.startsWith("WARMPATH_") && known.isUnknown(name)).toList();
-        unknown.forEach(name -> findings.accept(Finding.missing(name + " stands for no setting, and processes refuse to "
-                + "start with it: unset it, or take its name from docs/settings.md")));
+        unknown.forEach(name -> findings.accept(Finding.missing(name + " stands for no setting, and processes refuse "
+                + "to start with it: unset it, or take its name from docs/settings.md")));
         if (unknown.isEmpty()) {
             findings.accept(Finding.ok("each WARMPATH_ variable that is set is known"));
         }
@@ -124,7 +125,8 @@ public final class MachineDoctor {
         }
         findings.accept(taken.isEmpty()
                 ? Finding.ok("ports " + first + " to " + (first + 2) + ", and those 1000 above, are free")
-                : Finding.missing("somebody else listens on " + taken + ": end that, or choose another range with --port"));
+                : Finding.missing("somebody else listens on " + taken + ": end that, or choose another range with "
+                        + "--port"));
     }
 
     /** What the container may use counts as the machine's. */
@@ -135,7 +137,8 @@ public final class MachineDoctor {
         String sentence = free + " MB of " + total + " MB memory are free";
         boolean isRunning = fleet != null && fleet.members().stream().anyMatch(FleetMember::isRunning);
         findings.accept(isRunning || free >= LEAST_FREE_MB ? Finding.ok(sentence)
-                : Finding.warning(sentence + "; a router and a worker with the model that ships want " + LEAST_FREE_MB));
+                : Finding.warning(sentence + "; a router and a worker with the model that ships want "
+                        + "" + LEAST_FREE_MB));
     }
 
     /** Linux counts what caches of files can give back. */

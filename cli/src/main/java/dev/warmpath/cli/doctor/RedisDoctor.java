@@ -29,8 +29,8 @@ final class RedisDoctor {
             String host = (hasPort ? node.substring(0, colon) : node).replaceAll("[\\[\\]]", "");
             int port = hasPort ? Integer.parseInt(node.substring(colon + 1)) : usual;
             findings.accept(Ports.isListening(host, port) ? Finding.ok("Redis can be reached at " + host + ":" + port)
-                    : Finding.missing("nobody answers at " + host + ":" + port + ", where Redis should be: start it, or set "
-                            + "WARMPATH_REDIS_URI to where it is. A fleet serves without, and shares no index"));
+                    : Finding.missing("nobody answers at " + host + ":" + port + ", where Redis should be: start it, "
+                            + "or set WARMPATH_REDIS_URI to where it is. A fleet serves without, and shares no index"));
         }
     }
 }

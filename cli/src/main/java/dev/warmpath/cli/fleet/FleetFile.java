@@ -11,8 +11,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes that were started from a state folder, a line each: role, id, pid, start time, port, URL. It is there from
- * the first start to the end of the last process, and whoever wants to know about the fleet begins here.
+ * The processes that were started from a state folder, a line each: role, id, pid, start time, port, URL. It is there
+ * from the first start to the end of the last process, and whoever wants to know about the fleet begins here.
  *
  * @param members in the order of their start
  */

@@ -6,7 +6,7 @@ import java.util.Locale;
 /**
  * A process of the fleet: a line of the fleet file.
  *
- * @param started when it was started, as {@link ProcessTable#startedAt} tells it: a pid alone may be somebody else's by now
+ * @param started as {@link ProcessTable#startedAt} tells it: a pid alone may be somebody else's by now
  * @param port    of its API; its management port is 1000 above
  */
 public record FleetMember(Role role, String id, long pid, String started, int port, URI url) {

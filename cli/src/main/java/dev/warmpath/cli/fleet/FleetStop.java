@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Stops a fleet. The routers go first: no new work reaches the workers while they finish theirs. Workers take their leave
- * of Redis, which goes last. Each is asked, waited for, and killed if that is of no use.
+ * Stops a fleet. The routers go first: no new work reaches the workers while they finish theirs. Workers take their
+ * leave of Redis, which goes last. Each is asked, waited for, and killed if that is of no use.
  */
 public final class FleetStop {
 

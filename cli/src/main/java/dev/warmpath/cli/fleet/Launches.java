@@ -13,8 +13,8 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * How the processes of a fleet were started, so that one can be started again as it was. It has their environment, in which
- * there are secrets: only its owner may read the file, and it goes with the fleet.
+ * How the processes of a fleet were started, so that one can be started again as it was. It has their environment, in
+ * which there are secrets: only its owner may read the file, and it goes with the fleet.
  *
  * @param fleet       tells this fleet from the next one of the same folder
  * @param folder      in which all processes were started: settings may name files by paths from there
@@ -45,7 +45,8 @@ public record Launches(String fleet, String folder, Map<String, String> environm
 
     /** A new fleet, started from here. */
     public static Launches of(Map<String, String> environment, List<Launch> launches) {
-        return new Launches(UUID.randomUUID().toString(), Path.of("").toAbsolutePath().toString(), environment, launches);
+        return new Launches(UUID.randomUUID().toString(), Path.of("").toAbsolutePath().toString(), environment,
+                launches);
     }
 
     /** @return null if there is none of this id */

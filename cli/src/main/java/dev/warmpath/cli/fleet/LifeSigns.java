@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Tells a start that takes long from one that hangs: it goes on as long as something moves, however slow the machine is.
- * What moves is processor time and the log. What passes between two looks counts for 10 s at most: the machine may have
- * been asleep, or this program may not have run.
+ * Tells a start that takes long from one that hangs: it goes on as long as something moves, however slow the machine
+ * is. What moves is processor time and the log. What passes between two looks counts for 10 s at most: the machine may
+ * have been asleep, or this program may not have run.
  */
 public final class LifeSigns {
 

@@ -25,8 +25,8 @@ public final class LogTail {
     }
 
     /**
-     * What a process that could not start has to say, with a line before it. A start that knows what is wrong says so at
-     * the end, under a heading; there is a stack trace before that if it has come from deep.
+     * What a process that could not start has to say, with a line before it. A start that knows what is wrong says so
+     * at the end, under a heading; there is a stack trace before that if it has come from deep.
      */
     public static List<String> lastWords(Path log) {
         List<String> lines = end(log);

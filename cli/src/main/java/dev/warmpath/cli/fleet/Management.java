@@ -17,7 +17,9 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What processes of the fleet answer over HTTP. Whoever is slow, or answers without an end, counts as not answering. */
+/**
+ * What processes of the fleet answer over HTTP. Whoever is slow, or answers without an end, counts as not answering.
+ */
 public final class Management implements AutoCloseable {
 
     /** Of an answer: a thousand workers are 600 KB. */

@@ -7,15 +7,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * Starts processes that outlive this one. A terminal's Ctrl-C goes to all that were started from it, and the fleet is to be
- * stopped in order: so each process is started by a shell that ignores that signal and the terminal's end, which a JVM
- * keeps to, and in a session of its own where there is {@code setsid}, since Redis does not.
+ * Starts processes that outlive this one. A terminal's Ctrl-C goes to all that were started from it, and the fleet is
+ * to be stopped in order: so each process is started by a shell that ignores that signal and the terminal's end, which
+ * a JVM keeps to, and in a session of its own where there is {@code setsid}, since Redis does not.
  */
 public final class ProcessStart {
 
-    private static final List<String> IGNORING_TERMINAL = List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh");
+    private static final List<String> IGNORING_TERMINAL = List.of("/bin/sh", "-c", "trap '' INT HUP; exec "
+            + "\"$@\"", "sh");
     private static final List<String> SETSID = List.of("setsid");
 
     private final Installation installation;
@@ -39,10 +41,14 @@ public final class ProcessStart {
         return member;
     }
 
+    /** The same command, on which a terminal's Ctrl-C and its end have no effect; its pid is that of the program. */
+    public static List<String> ignoringTerminal(List<String> command) {
+        return Stream.concat(IGNORING_TERMINAL.stream(), command.stream()).toList();
+    }
+
     private FleetMember start(Launch launch) throws IOException {
         List<String> command = new ArrayList<>(isInstalled("setsid") ? SETSID : List.of());
-        command.addAll(IGNORING_TERMINAL);
-        command.addAll(launch.command());
+        command.addAll(ignoringTerminal(launch.command()));
         var builder = new ProcessBuilder(command).directory(new File(launches.folder())).redirectErrorStream(true)
                 .redirectInput(new File("/dev/null")).redirectOutput(installation.log(launch.id()).toFile());
         builder.environment().clear();

@@ -13,6 +13,7 @@ final class FleetPage {
 
     private static final int BAR = 10;
     private static final String UNKNOWN = "–";
+    private static final String GAP = "   ";
 
     private FleetPage() {}
 
@@ -44,23 +45,38 @@ final class FleetPage {
     static List<String> top(FleetReading reading, Fleet fleet, double intervalSeconds, Screen screen, int width) {
         FleetReading.Router router = reading.router();
         long ready = reading.workers().stream().filter(worker -> worker.state().equals("ready")).count();
+        FleetReading.@Nullable FirstToken first = router.firstTokenMs();
         List<String> lines = new ArrayList<>();
-        lines.add("warmpath  " + fleet.first().api().url()
-                + (fleet.routers().size() > 1 ? " and " + (fleet.routers().size() - 1) + " more" : "") + "  " + ready
-                + " of " + reading.workers().size() + " workers ready  " + reading.at()
-                + (intervalSeconds > 0 ? "  every %.1f s, Ctrl-C ends".formatted(intervalSeconds) : ""));
-        lines.add("requests/s " + rate(router.requestsPerSecond()) + "   under way " + router.requestsInFlight()
-                + "   done " + count(router.requests()) + "   failed " + count(router.failed()));
-        lines.add("tokens/s   " + rate(router.tokensPerSecond()) + "   prompt tokens/s "
-                + rate(router.promptTokensPerSecond()) + "   hit rate "
-                + (router.hitRate() == null ? UNKNOWN : percent(router.hitRate())) + "   first token p50 "
-                + (router.firstTokenMs() == null ? UNKNOWN : duration(router.firstTokenMs().p50())) + "  p99 "
-                + (router.firstTokenMs() == null ? UNKNOWN : duration(router.firstTokenMs().p99())));
-        lines.add("index      " + count(reading.index().entries()) + " blocks at workers, "
-                + count(reading.index().keys()) + " different, " + count(reading.index().bytes() >> 10) + " KiB");
+        lines.addAll(wrapped(width, fleet.first().api().url()
+                + (fleet.routers().size() > 1 ? " and " + (fleet.routers().size() - 1) + " more" : ""),
+                ready + " of " + reading.workers().size() + " workers ready", reading.at(),
+                intervalSeconds > 0 ? "every " + intervalSeconds + " s, Ctrl-C ends" : ""));
+        lines.addAll(wrapped(width, "requests/s " + rate(router.requestsPerSecond()),
+                "under way " + router.requestsInFlight(), "done " + count(router.requests()),
+                "failed " + count(router.failed())));
+        lines.addAll(wrapped(width, "tokens/s " + rate(router.tokensPerSecond()),
+                "prompt tokens/s " + rate(router.promptTokensPerSecond()),
+                "hit rate " + (router.hitRate() == null ? UNKNOWN : percent(router.hitRate())),
+                "first token p50 " + (first == null ? UNKNOWN : duration(first.p50())) + " p99 "
+                        + (first == null ? UNKNOWN : duration(first.p99()))));
+        lines.addAll(wrapped(width, "index: " + count(reading.index().entries()) + " blocks at workers",
+                count(reading.index().keys()) + " different", count(reading.index().bytes() >> 10) + " KiB"));
         lines.add("");
         lines.addAll(workers(reading.workers(), screen, width));
         return lines;
+    }
+
+    /** Items in as few lines as they fit into. */
+    private static List<String> wrapped(int width, String... items) {
+        List<String> lines = new ArrayList<>();
+        for (String item : items) {
+            if (!lines.isEmpty() && lines.getLast().length() + GAP.length() + item.length() <= width) {
+                lines.add(lines.removeLast() + GAP + item);
+            } else {
+                lines.add(item);
+            }
+        }
+        return lines.stream().map(String::stripTrailing).toList();
     }
 
     static String known(@Nullable Object value) {

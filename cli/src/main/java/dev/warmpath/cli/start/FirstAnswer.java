@@ -11,6 +11,7 @@ final class FirstAnswer {
 
     /** For an answer that is being computed; the machine may be busy. */
     private static final Duration PATIENCE = Duration.ofMinutes(10);
+    private static final int TOLD_CHARACTERS = 300;
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private final Management management;
@@ -36,8 +37,13 @@ final class FirstAnswer {
                 "{\"model\":\"" + inJson + "\",\"prompt\":\"Hello\",\"max_tokens\":1}"));
         if (completion == null || completion.status() != 200) {
             throw new StartFailedException("a first completion was answered with '"
-                    + (completion == null ? "nothing" : completion.status() + " " + completion.body()) + "'", log);
+                    + (completion == null ? "nothing" : completion.status() + " " + beginning(completion.body()))
+                    + "'", log);
         }
         return inJson;
+    }
+
+    private static String beginning(String body) {
+        return body.substring(0, Math.min(body.length(), TOLD_CHARACTERS));
     }
 }

@@ -11,7 +11,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
-/** What the fleet's processes find in their environment, secrets among it, since a list of processes shows arguments. */
+/**
+ * What the fleet's processes find in their environment, secrets among it, since a list of processes shows arguments.
+ */
 public final class FleetEnvironment {
 
     public static final String REDIS_URI = "WARMPATH_REDIS_URI";
@@ -25,9 +27,9 @@ public final class FleetEnvironment {
     private FleetEnvironment() {}
 
     /**
-     * The caller's, and what is so of each fleet on one machine: nobody balances load between the routers, and whoever stops
-     * the fleet waits, so answers get less time than the services' 120 s, and an error event, not a KILL, ends those that
-     * are left. What workers say of settings is said in words of this command.
+     * The caller's, and what is so of each fleet on one machine: nobody balances load between the routers, and whoever
+     * stops the fleet waits, so answers get less time than the services' 120 s, and an error event, not a KILL, ends
+     * those that are left. What workers say of settings is said in words of this command.
      */
     static Map<String, String> common(Installation installation) {
         Map<String, String> environment = new HashMap<>(installation.environment());

@@ -37,6 +37,7 @@ public final class FleetStart {
     private final Progress progress;
     private final Wishes wishes;
     private final FleetStop stop;
+    private final Runnable interruption = this::interrupted;
 
     public FleetStart(Installation installation, Ending ending, Progress progress, Wishes wishes) {
         this.installation = installation;
@@ -49,19 +50,20 @@ public final class FleetStart {
     /**
      * Starts it and, unless it is detached, watches it until it is stopped.
      *
-     * @throws StartFailedException if a process does not come up, or the last router ends; the others have not been stopped
+     * @throws StartFailedException if a process does not come up, or the last router ends; the others still run
      */
     public void run() throws IOException, StartFailedException {
         Path model = ModelPath.find(wishes.model(), installation);
         FleetFile before = FleetFile.read(installation.state());
         if (before != null && before.members().stream().anyMatch(FleetMember::isRunning)) {
-            throw new CommandException("a fleet is running already: ./warmpath status shows it, ./warmpath down stops it");
+            throw new CommandException("a fleet is running already: ./warmpath status shows it, ./warmpath down stops "
+                    + "it");
         }
         installation.makeFolders();
         stop.forget();                                             // what a fleet that could not end well has left
         var ports = new Ports(wishes.host(), wishes.port(), wishes.routers());
         ports.requireFree(wishes.mostWorkers(), wishes.redis().equals(Wishes.EMBEDDED));
-        ending.add(this::interrupted);
+        ending.add(interruption);
 
         var programs = Programs.here(ending, installation);
         new Build(installation, programs, progress).ifNeeded();
@@ -91,26 +93,31 @@ public final class FleetStart {
         }
         var watch = new Watch(installation, launches, stop, progress, ending);
         FleetFile fleet = FleetFile.read(installation.state());
-        boolean isReady;
-        String modelName = null;
-        try (var management = new Management()) {
-            isReady = fleet != null && new ReadyWait(installation, management, progress, ending, wishes.stallTimeout())
-                    .await(fleet, fleet.members(), Readiness::isReady, watch::isStopped);
-            if (isReady && installation.variable("WARMPATH_APIKEYS_FILE").isEmpty()) {
-                modelName = new FirstAnswer(management, ports.routerUrls().getFirst(), installation.log("router"))
-                        .require();
+        if (fleet != null && isReady(fleet, watch, words, beganNanos, ports, model)) {
+            if (wishes.isDetached()) {
+                ending.remove(interruption);
+                progress.say("The fleet runs on in the background: ./warmpath status, ./warmpath down");
+                return;
             }
-            if (isReady && fleet != null) {
-                words.isReady(Duration.ofNanos(System.nanoTime() - beganNanos), fleet, management, model, modelName);
-            }
-        }
-        if (isReady && !wishes.isDetached()) {
             progress.say("Ctrl-C stops everything.");
             watch.untilStopped();
-            isReady = false;
         }
-        if (!isReady) {
-            progress.say("stopped");
+        progress.say("stopped");
+    }
+
+    /** @return whether it is, and has said so; else somebody has stopped it meanwhile */
+    private boolean isReady(FleetFile fleet, Watch watch, StartWords words, long beganNanos, Ports ports, Path model)
+            throws StartFailedException {
+        try (var management = new Management()) {
+            var wait = new ReadyWait(installation, management, progress, ending, wishes.stallTimeout());
+            if (!wait.await(fleet, fleet.members(), Readiness::isReady, watch::isStopped)) {
+                return false;
+            }
+            String modelName = installation.variable("WARMPATH_APIKEYS_FILE").isEmpty()
+                    ? new FirstAnswer(management, ports.routerUrls().getFirst(), installation.log("router")).require()
+                    : null;
+            words.isReady(Duration.ofNanos(System.nanoTime() - beganNanos), fleet, management, model, modelName);
+            return true;
         }
     }
 

@@ -18,7 +18,8 @@ public final class KnownSettings {
     private static final String LIST_MARK = "[*]";
     private static final String TABLE_MARK = ".*";
     /** What this command, the build and the search for CUDA read; these stand for no setting. */
-    private static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_JDK_API", "WARMPATH_JDK_SEARCH",
+    private static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_API_KEY", "WARMPATH_JDK_API",
+            "WARMPATH_JDK_SEARCH",
             "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
             "WARMPATH_TRAIN_THREADS");
 
@@ -49,7 +50,8 @@ public final class KnownSettings {
     /** Whether a variable of the environment, whose name begins with {@code WARMPATH_}, means nothing to anybody. */
     public boolean isUnknown(String variable) {
         return !OTHER_VARIABLES.contains(variable) && owners.keySet().stream().noneMatch(name -> {
-            String bare = name.replace(LIST_MARK, "").replace(TABLE_MARK, "").toUpperCase(Locale.ROOT).replace('.', '_');
+            String bare = name.replace(LIST_MARK, "").replace(TABLE_MARK, "").toUpperCase(Locale.ROOT)
+                    .replace('.', '_');
             return isFor(variable, bare.replace("-", ""), name) || isFor(variable, bare.replace('-', '_'), name);
         });
     }

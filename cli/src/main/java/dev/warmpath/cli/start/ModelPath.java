@@ -25,8 +25,9 @@ final class ModelPath {
         Path model = Path.of(given.startsWith("~/") ? installation.variable("HOME") + given.substring(1) : given);
         if (!Files.exists(model)) {
             throw new CommandException(given.matches(HUB_ID)
-                    ? "there is no folder '" + given + "' here. If that is a model's name on the Hugging Face hub: nothing "
-                            + "is fetched from there; fetch it, such as by 'hf download " + given + " --local-dir "
+                    ? "there is no folder '" + given + "' here. If that is a model's name on the Hugging Face hub: "
+                            + "nothing is fetched from there; fetch it, such as by 'hf download "
+                            + "" + given + " --local-dir "
                             + given.substring(given.indexOf('/') + 1) + "', and give that folder"
                     : "there is no folder or file '" + given + "'");
         }

@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Where a fleet's processes listen: routers on P, P + 100 …, workers on P + 1 …, Redis on P + 900, and the management of
- * routers and workers each 1000 above.
+ * Where a fleet's processes listen: routers on P, P + 100 …, workers on P + 1 …, Redis on P + 900, and the management
+ * of routers and workers each 1000 above.
  *
  * @param host  on which it listens
  * @param first P
@@ -57,8 +57,8 @@ public record Ports(String host, int first, int routers) {
 
     /** What workers are told, in one setting. */
     String routerManagements() {
-        return IntStream.range(0, routers).mapToObj(index -> url(router(index) + FleetMember.MANAGEMENT_OFFSET).toString())
-                .collect(Collectors.joining(","));
+        return IntStream.range(0, routers).map(index -> router(index) + FleetMember.MANAGEMENT_OFFSET)
+                .mapToObj(port -> url(port).toString()).collect(Collectors.joining(","));
     }
 
     List<URI> routerUrls() {

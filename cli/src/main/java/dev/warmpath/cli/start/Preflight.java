@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the programs of router and worker look at model, settings and memory before anything is started, which takes a second
- * or two. They say what is wrong, or else how many workers there are to be, and what with.
+ * Has the programs of router and worker look at model, settings and memory before anything is started, which takes a
+ * second or two. They say what is wrong, or else how many workers there are to be, and what with.
  */
 final class Preflight {
 

@@ -73,7 +73,8 @@ final class ReadyWait {
             tell(waiting);
             if (signs.stalls(waiting.stream().map(member -> member.id() + "=" + LifeSigns.of(member.pid(), log(member)))
                     .collect(Collectors.joining(" ")), System.nanoTime())) {
-                throw new StartFailedException("not ready, and without any progress for " + patience.toSeconds() + " s: "
+                throw new StartFailedException("not ready, and without any progress for "
+                        + "" + patience.toSeconds() + " s: "
                         + ids(waiting), log(waiting.getLast()));
             }
             pause();

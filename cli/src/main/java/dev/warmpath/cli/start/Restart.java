@@ -79,7 +79,9 @@ public final class Restart {
                 + " s; what it said before is in " + installation.log(id + ".before"));
     }
 
-    /** Routers may know a worker's life of before for a while, and a new router is of use when workers have found it. */
+    /**
+     * Routers may know a worker's life of before for a while, and a new router is of use when workers have found it.
+     */
     private static boolean isBack(Readiness readiness, FleetFile fleet, FleetMember member, List<Long> earlier) {
         return readiness.isReady(member) && switch (member.role()) {
             case WORKER -> readiness.epochs(member.id()).stream().noneMatch(earlier::contains);

@@ -3,9 +3,9 @@ package dev.warmpath.cli.start;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a router's heap may grow to; docs/operations.md, What a router's heap holds. Half of it is for bodies of requests
- * ({@code warmpath.admission.body-heap-share}); the other half holds its caches, an idle router and its streams, and half
- * as much as these two to spare.
+ * What a router's heap may grow to; docs/operations.md, What a router's heap holds. Half of it is for bodies of
+ * requests ({@code warmpath.admission.body-heap-share}); the other half holds its caches, an idle router and its
+ * streams, and half as much as these two to spare.
  */
 final class RouterHeap {
 

@@ -28,13 +28,14 @@ public record Setting(Set<Service> services, String name, String value) {
     public static Setting of(String given, KnownSettings known) {
         Matcher form = GIVEN.matcher(given);
         if (!form.matches()) {
-            throw new IllegalArgumentException("--set takes NAME=VALUE, such as warmpath.kv.block-size=32, and before it "
-                    + "router: or worker: if it is for these only, not '" + given + "'");
+            throw new IllegalArgumentException("--set takes NAME=VALUE, such as warmpath.kv.block-size=32, and before "
+                    + "it router: or worker: if it is for these only, not '" + given + "'");
         }
         String name = form.group(2);
         Set<Service> owners = known.owners(name);
         if (owners.isEmpty()) {
-            throw new IllegalArgumentException("--set " + name + ": there is no such setting; docs/settings.md lists them");
+            throw new IllegalArgumentException("--set " + name + ": there is no such setting; docs/settings.md lists "
+                    + "them");
         }
         if (TAKEN.containsKey(name)) {
             throw new IllegalArgumentException("--set " + name + ": that is what " + TAKEN.get(name) + " is for");

@@ -53,22 +53,19 @@ final class StartWords {
         tellWhatIsAssumed(fleet, management, model);
         progress.say(modelName == null ? "The API asks for a key of " + installation.variable("WARMPATH_APIKEYS_FILE")
                 + "; no completion was tried." : whatToTry(modelName));
-        if (wishes.isDetached()) {
-            progress.say("The fleet runs on in the background: ./warmpath status, ./warmpath down");
-        }
     }
 
     private String whoMay() {
         boolean hasKeys = !installation.variable("WARMPATH_APIKEYS_FILE").isEmpty();
         return """
 
-                Open to whoever reaches %s, and nothing is encrypted:
-                  %s the API (routers' ports, the first is %d)
-                  without any key             on management ports (+ %d), to read: health, metrics, workers, prefixes and
-                                              decisions, but no prompt and no answer
-                  with the fleet's token      registrations as a worker, and requests to workers; it is in %s
-                  with the operators' token   changes on management ports: drain, weigh, pin, reset-cache; it is in %s
-                %s""".formatted(wishes.host(), hasKeys ? "with a key of yours        " : "without any key            ",
+            Open to whoever reaches %s, and nothing is encrypted:
+              %s the API (routers' ports, the first is %d)
+              without any key             on management ports (+ %d), to read: health, metrics, workers, prefixes and
+                                          decisions, but no prompt and no answer
+              with the fleet's token      registrations as a worker, and requests to workers; it is in %s
+              with the operators' token   changes on management ports: drain, weigh, pin, reset-cache; it is in %s
+            %s""".formatted(wishes.host(), hasKeys ? "with a key of yours        " : "without any key            ",
                 wishes.port(), FleetMember.MANAGEMENT_OFFSET, installation.fleetToken(), installation.managementToken(),
                 hasKeys ? "" : "Make the API ask for a key (./warmpath key), or put something before it that does.");
     }
@@ -81,8 +78,8 @@ final class StartWords {
             Management.Answer meters = Management.within(PATIENCE,
                     management.get(worker.management("/actuator/prometheus")));
             if (meters != null && NOT_FOLLOWED.matcher(meters.body()).find()) {
-                progress.say("warning: the engine of " + worker.id() + " tells nothing of its cache, and is taken to hold "
-                        + "what it was sent; why, says: ./warmpath doctor --engine " + wishes.engines().get(index)
+                progress.say("warning: the engine of " + worker.id() + " tells nothing of its cache, and is taken to "
+                        + "hold what it was sent; why, says: ./warmpath doctor --engine " + wishes.engines().get(index)
                         + " --model " + model);
             }
         }
@@ -91,15 +88,15 @@ final class StartWords {
     private String whatToTry(String modelName) {
         return """
 
-                Try:
-                  curl -s %1$s/v1/chat/completions -H 'content-type: application/json' \\
-                    -d '{"model":"%2$s","messages":[{"role":"user","content":"What is a KV cache?"}]}'
+            Try:
+              curl -s %1$s/v1/chat/completions -H 'content-type: application/json' \\
+                -d '{"model":"%2$s","messages":[{"role":"user","content":"What is a KV cache?"}]}'
 
-                Again with a long beginning, and the second answer comes sooner, from the same worker, with cached_tokens > 0.
-                Why a request goes where it goes: POST the same body to /v1/route, or ./warmpath explain --prompt '...'
+            Again with a long beginning, and the second answer comes sooner, from the same worker, with cached_tokens
+            above 0. Why a request goes where it goes: POST the same body to /v1/route, or ./warmpath explain FILE
 
-                The fleet page: %3$s/
-                """.formatted(ports.url(wishes.port()), modelName,
+            The fleet page, live: %3$s/
+            """.formatted(ports.url(wishes.port()), modelName,
                 ports.url(wishes.port() + FleetMember.MANAGEMENT_OFFSET));
     }
 }

@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code up} was asked for. Sizes are as they were written, and empty where nobody has asked for one: what the machine
- * has room for, a worker's program finds out.
+ * What {@code up} was asked for. Sizes are as they were written, and empty where nobody has asked for one: what the
+ * machine has room for, a worker's program finds out.
  *
  * @param workers      of those that compute; null: as many as there is room for
  * @param engines      running engines, a worker beside each

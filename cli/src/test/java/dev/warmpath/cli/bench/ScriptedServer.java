@@ -52,11 +52,11 @@ final class ScriptedServer implements AutoCloseable {
     private void complete(HttpExchange exchange) throws IOException {
         JsonNode request = JSON.readTree(exchange.getRequestBody().readAllBytes());
         JsonNode prompt = request.path("prompt");
-        boolean asking = prompt.size() == 32 || prompt.asString("").equals(Spelling.sample(256));
+        boolean asking = prompt.size() == 32 || prompt.asString("").equals(Spelling.sample(64));
         if (prompt.isArray() && !takesIds) {
             write(exchange, 400, "application/json", "{\"error\":{\"message\":\"a text, please\"}}");
         } else if (asking) {
-            stream(exchange, chunk("x", 7) + finish(256, 0, 1));
+            stream(exchange, chunk("x", 7) + finish(64, 0, 1));
         } else {
             int number;
             synchronized (requests) {

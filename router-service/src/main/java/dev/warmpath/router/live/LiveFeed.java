@@ -28,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -99,6 +100,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     /** Who watches, and what he has been sent. Its fields are the thread's. */
     private static final class Viewer {
         private final FluxSink<byte[]> sink;
+        private final BooleanSupplier takesMore;
         private final Set<String> wanted;
         private final Map<FleetWorker, Long> samples = new HashMap<>();
         private final Map<FleetWorker, String> unavailable = new HashMap<>();
@@ -106,8 +108,9 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
         private long fleetNumber;
         private long decisionNumber;
 
-        Viewer(FluxSink<byte[]> sink, Set<String> wanted) {
+        Viewer(FluxSink<byte[]> sink, BooleanSupplier takesMore, Set<String> wanted) {
             this.sink = sink;
+            this.takesMore = takesMore;
             this.wanted = wanted;
         }
     }
@@ -162,14 +165,15 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
      *
      * @param wanted ids of workers whose pools are to be told, at most {@value #MAX_POOLS_OF_VIEWER} of them; none: of
      *               the first two that have one
+     * @param takesMore whether the network has taken what was sent before, but for some kilobytes
      * @return null if {@value #MAX_VIEWERS} watch already, or the router ends
      */
-    @Nullable Flux<byte[]> watch(Set<String> wanted) {
+    @Nullable Flux<byte[]> watch(Set<String> wanted, BooleanSupplier takesMore) {
         if (!running || viewers.size() >= MAX_VIEWERS) {
             return null;
         }
         return Flux.create(sink -> {
-            var viewer = new Viewer(sink, wanted);
+            var viewer = new Viewer(sink, takesMore, wanted);
             sink.onDispose(() -> viewers.remove(viewer));
             viewers.add(viewer);
         });
@@ -244,7 +248,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
 
     /** Sends what one has not seen, unless he has not taken yet what was sent before. */
     private void tell(Viewer viewer) {
-        if (viewer.sink.requestedFromDownstream() == 0) {
+        if (viewer.sink.requestedFromDownstream() == 0 || !viewer.takesMore.getAsBoolean()) {
             return;
         }
         var events = new ByteArrayOutputStream();

@@ -7,12 +7,15 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.WorkerKeys;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpMethod;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -27,6 +30,7 @@ import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
@@ -35,6 +39,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
+import reactor.netty.http.server.HttpServerRequest;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
@@ -150,7 +155,7 @@ class LiveRoutes {
     private static Mono<ServerResponse> watch(ServerRequest request, LiveFeed feed) {
         Set<String> pools = Arrays.stream(request.queryParam("pools").orElse("").split(","))
                 .filter(each -> !each.isBlank()).limit(LiveFeed.MAX_POOLS_OF_VIEWER).collect(Collectors.toSet());
-        Flux<byte[]> events = feed.watch(pools);
+        Flux<byte[]> events = feed.watch(pools, channel(request)::isWritable);
         if (events == null) {
             return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE,
                     LiveFeed.MAX_VIEWERS + " watch this router already, or it is going away");
@@ -159,6 +164,13 @@ class LiveRoutes {
         return ServerResponse.ok().contentType(MediaType.TEXT_EVENT_STREAM)
                 .header(HttpHeaders.CACHE_CONTROL, "no-store")
                 .body((response, _) -> response.writeWith(bytes));
+    }
+
+    private static Channel channel(ServerRequest request) {
+        var found = new AtomicReference<Channel>();
+        HttpServerRequest connected = ServerHttpRequestDecorator.getNativeRequest(request.exchange().getRequest());
+        connected.withConnection(connection -> found.set(connection.channel()));
+        return Objects.requireNonNull(found.get());
     }
 
     /** Not on the port's own event loop, where heartbeats come in. @param answer null: what it is about is not here */

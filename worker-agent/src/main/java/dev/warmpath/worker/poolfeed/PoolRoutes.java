@@ -71,8 +71,13 @@ public final class PoolRoutes implements SmartLifecycle {
                 .PUT(Protocol.POOL_HOLD_PATH, _ -> stepping(() -> done(engine.hold()), LONGEST_WAIT))
                 .DELETE(Protocol.POOL_HOLD_PATH, _ -> release())
                 .POST(Protocol.POOL_STEP_PATH, _ -> stepping(() -> json(engine.stepByHand()), LONGEST_STEP))
+                .POST(Protocol.POOL_RESET_PATH, _ -> guarded(
+                        () -> json(engine.resetPrefixCache().thenApply(Forgotten::new)), LONGEST_WAIT))
                 .build();
     }
+
+    /** @param all false if sequences hold blocks: what these carry is still found */
+    private record Forgotten(boolean all) {}
 
     /** The same routes of a worker that has no pool to show. */
     public static RouterFunction<ServerResponse> ofNone() {

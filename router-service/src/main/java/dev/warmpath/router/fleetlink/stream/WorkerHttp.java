@@ -44,8 +44,8 @@ public final class WorkerHttp implements AutoCloseable {
     private static final Duration FILE_READ_TIMEOUT = Duration.ofSeconds(5);
     /** All of it: the largest takes about so long at 10 Mbit/s. Another worker of the revision may be quicker. */
     private static final Duration LONGEST_FILE = Duration.ofSeconds(60);
-    /** A device step may have to end first. */
-    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
+    /** Longer than a worker waits for one step of its engine. */
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(70);
     /** Tables of the longest prompt take a tenth of it. */
     private static final int MAX_ANSWER_BYTES = 8 << 20;
     private static final int MAX_PROBLEM_BYTES = 4096;
