@@ -8,7 +8,7 @@ const MODEL = process.env.MODEL;
 const SECTIONS = ['live', 'numbers', 'decisions', 'prefixes', 'calculator', 'walks'];
 
 const cases = {
-    loads, prompt, decision, step, calculator, prefixes, hashes, lost, keyboard,
+    loads, prompt, decision, step, calculator, prefixes, hashes, lost, keyboard, leaves,
     light: () => looks('light', {colorScheme: 'light'}),
     dark: () => looks('dark', {colorScheme: 'dark'}),
     phone: () => looks('phone', {colorScheme: 'dark', viewport: {width: 360, height: 780}, hasTouch: true}),
@@ -63,6 +63,7 @@ async function prompt() {
         await send(page, 'What is a KV cache?', system);
         const first = await sent(page, 1);
         assert.ok(first.prompt > 500 && first.cached < 64, JSON.stringify(first));
+        await indexed(chatOf(system, 'What is a KV cache?'));
         await send(page, 'What is a KV cache?');
         const second = await sent(page, 2);
         assert.equal(second.worker, first.worker);
@@ -71,10 +72,11 @@ async function prompt() {
         const card = page.locator(`.pool[data-worker="${first.worker}"]`);
         await card.locator('button', {hasText: 'Hold'}).click();
         await card.locator('button', {hasText: /^Step$/}).waitFor();
-        const answer = ask(process.env.ROUTER_URL, '/v1/chat/completions', {model: MODEL, max_tokens: 8, n: 2,
-            messages: [{role: 'system', content: system}, {role: 'user', content: 'What is a KV cache?'}]});
+        const answer = ask(process.env.ROUTER_URL, '/v1/chat/completions',
+            {...chatOf(system, 'What is a KV cache?'), n: 2});
         await card.locator('tbody th button').first().waitFor();
-        for (const tokens of ['1 token', '2 tokens']) {     // the second answer joins when the first has computed the prompt
+        // the second answer joins when the first has computed the prompt
+        for (const tokens of ['1 token', '2 tokens']) {
             await card.locator('button', {hasText: /^Step$/}).click();
             await card.locator('.controls').getByText(`1 step, ${tokens} drawn.`).waitFor();
         }
@@ -95,15 +97,17 @@ function long(name) {
     return `Case ${name} ${randomUUID()}. ${rules.join(' ')}`;
 }
 
+/** @returns {Object} the body of a chat */
+const chatOf = (system, question) => ({model: MODEL, max_tokens: 8, temperature: 0,
+    messages: [{role: 'system', content: system}, {role: 'user', content: question}]});
+
 /** What the page shows of a decision is what the router says of the same request before it is sent. */
 async function decision() {
     await withPage({}, async page => {
         const system = long('decision');
-        const body = {model: MODEL, max_tokens: 4, temperature: 0, messages: [{role: 'system', content: system},
-            {role: 'user', content: 'Who are you?'}]};
+        const body = chatOf(system, 'Who are you?');
         await ask(process.env.ROUTER_URL, '/v1/chat/completions', body);
-        await idle();
-        const route = await ask(process.env.ROUTER_URL, '/v1/route', body);
+        const route = await indexed(body);
         await page.locator('.pool').nth(1).waitFor();
         await send(page, 'Who are you?', system);
         const {worker, cached} = await sent(page, 1);
@@ -135,10 +139,13 @@ async function decision() {
 const held = ({worker, matched_blocks, promised_blocks, terms}) =>
     ({worker, matched_blocks, promised_blocks, uncached: terms.uncached});
 
-/** Heartbeats have told the router that nobody computes: costs of two moments can be compared then only. */
-async function idle() {
-    const isIdle = fleet => fleet.workers.every(worker => worker.running === 0 && worker.waiting === 0);
-    while (!isIdle(await ask(process.env.PAGE_URL, '/live/fleet'))) {
+/** Waits until the router's index has all full blocks of a prompt. @returns {Promise<Object>} where it would go now */
+async function indexed(body) {
+    while (true) {
+        const route = await ask(process.env.ROUTER_URL, '/v1/route', body);
+        if (route.matched_blocks >= Math.floor((route.prompt_tokens - 1) / route.block_size)) {
+            return route;
+        }
         await new Promise(resolve => setTimeout(resolve, 100));
     }
 }
@@ -191,8 +198,7 @@ async function calculator() {
 async function prefixes() {
     const system = long('prefixes');
     for (const question of ['Who are you?', 'What do you know of a block that is shared by several requests?']) {
-        await ask(process.env.ROUTER_URL, '/v1/chat/completions', {model: MODEL, max_tokens: 1,
-            messages: [{role: 'system', content: system}, {role: 'user', content: question}]});
+        await ask(process.env.ROUTER_URL, '/v1/chat/completions', chatOf(system, question));
     }
     await withPage({}, async page => {
         await open(page, 'prefixes');
@@ -264,6 +270,18 @@ async function openLine() {
     };
 }
 
+/** A worker that ends is said to have left, and its pool stays to be seen; the last case, for it does not come back. */
+async function leaves() {
+    await withPage({}, async page => {
+        await page.locator('.pool').nth(1).waitFor();
+        process.kill(Number(process.env.WORKER_PID));
+        const card = page.locator('.pool[data-worker="worker-2"]');
+        await card.getByText('This worker has left the fleet.').waitFor();
+        assert.ok(await card.locator('.grid canvas').first().isVisible());
+        await picture(page, 'left');
+    });
+}
+
 /** Without a mouse: to a block and its details, to another section, through a walk. */
 async function keyboard() {
     await withPage({}, async page => {
@@ -296,8 +314,8 @@ async function looks(name, options) {
             await page.evaluate(() => window.scrollTo(0, 0));
             await picture(page, `${name}-${section}`);
             assert.deepEqual(await findings(page), [], section);
-            assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), options.viewport?.width ?? 1440,
-                section);
+            const width = await page.evaluate(() => document.documentElement.scrollWidth);
+            assert.equal(width, page.viewportSize().width, section);
         }
     });
 }

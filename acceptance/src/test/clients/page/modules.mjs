@@ -1,6 +1,6 @@
 /**
- * The page's modules that draw nothing, by themselves: how frames become a pool, events an answer, nodes a tree, and the
- * arithmetic of a start, which is held against numbers of the worker's own. {@code MODULES} names their folder.
+ * The page's modules that draw nothing, by themselves: how frames become a pool, events an answer, nodes a tree, and
+ * the arithmetic of a start, which is held against numbers of the worker's own. {@code MODULES} names their folder.
  */
 import assert from 'node:assert/strict';
 import {cpSync} from 'node:fs';
@@ -171,7 +171,8 @@ test('a series keeps five minutes, and gaps as gaps', () => {
 
 test('nodes stand under their parents, the most wanted first, and strangers at the root', () => {
     const node = (key, parent, hits) => ({key, parent, hits});
-    const tree = treeOf([node('a', null, 9), node('b', 'a', 2), node('c', 'a', 5), node('d', 'gone', 20), node('e', 'e', 1)]);
+    const tree = treeOf([node('a', null, 9), node('b', 'a', 2), node('c', 'a', 5), node('d', 'gone', 20),
+        node('e', 'e', 1)]);
     assert.deepEqual(tree.map(entry => entry.node.key), ['d', 'a', 'e']);
     assert.deepEqual(tree[1].children.map(entry => entry.node.key), ['c', 'b']);
 });

@@ -92,8 +92,8 @@ export class Calculator {
     }
 
     #compare(workers) {
-        const said = workers.filter(worker => worker.pool).slice(0, 8)
-            .map(worker => `${worker.id} (${worker.model}) has ${count(worker.blocks)} blocks and the null block`).join('; ');
+        const said = workers.filter(worker => worker.pool).slice(0, 8).map(worker =>
+            `${worker.id} (${worker.model}) has ${count(worker.blocks)} blocks and the null block`).join('; ');
         if (said !== this.#workers) {
             this.#workers = said;
             setText(this.#running, said ? `Running here: ${said}.` : '');

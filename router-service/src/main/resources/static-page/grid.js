@@ -130,11 +130,7 @@ export class Grid {
         }
         this.#colours = themeColours();
         this.#sprites = new Sprites(this.#pitch, this.#colours);
-        this.#pen.fillStyle = this.#colours.surface;
-        this.#pen.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
-        for (let id = 0; id < this.#cells.length; id++) {
-            this.#draw(id, this.#step[id]);
-        }
+        this.#sprites.drawAll(this.#pen, this.#cells, this.#step, this.#columns);
         this.#drawMarks();
     }
 

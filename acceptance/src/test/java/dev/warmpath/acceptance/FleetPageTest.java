@@ -11,8 +11,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The fleet page in a real browser, beside a real fleet: {@code src/test/clients/page/cases.mjs} has the cases. Pictures
- * of it are in {@code target/page} afterwards.
+ * The fleet page in a real browser, beside a real fleet: {@code src/test/clients/page/cases.mjs} has the cases.
+ * Pictures of it are in {@code target/page} afterwards.
  */
 class FleetPageTest {
 
@@ -38,12 +38,13 @@ class FleetPageTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"loads", "prompt", "decision", "step", "calculator", "prefixes", "hashes", "lost", "keyboard",
-            "light", "dark", "phone"})
+    @ValueSource(strings = {"loads", "prompt", "decision", "step", "calculator", "prefixes", "hashes", "lost",
+            "keyboard", "light", "dark", "phone", "leaves"})
     void the_page_does_what_its_case_says_without_an_error_or_a_foreign_request(String name) {
         programs.run(Map.of("PAGE_URL", fleet.routerManagement(1).toString(),
                 "ROUTER_URL", fleet.routerUrl(1).toString(), "MODEL", LocalFleet.MODEL,
-                "CHROMIUM", Command.find(BROWSER).toString(), "PICTURES", PICTURES.toString()),
+                "CHROMIUM", Command.find(BROWSER).toString(), "PICTURES", PICTURES.toString(),
+                "WORKER_PID", Long.toString(fleet.workerProcess(2).pid())),
                 "node", "cases.mjs", name);
     }
 }
