@@ -22,19 +22,18 @@ record Call(Installation installation, Ending ending) {
         return Programs.here(ending, installation);
     }
 
-    /** Runs a service's program beside all fleets, with this program's output. @return its exit status */
-    int show(Service service, List<String> flags, List<String> arguments) throws IOException {
-        return programs().show(command(service, flags, arguments));
-    }
-
-    /** Builds it if that is needed, which is told aside: the program's output may be for other programs. */
-    List<String> command(Service service, List<String> flags, List<String> arguments) throws IOException {
-        installation.makeFolders();
+    /**
+     * What runs a service's program that looks at something and ends. It is built if that is needed, which is told
+     * aside: the program's output may be for other programs.
+     *
+     * @param heap as {@code -Xmx} has it
+     */
+    List<String> command(Service service, List<String> flags, String heap, List<String> arguments) throws IOException {
         try (var progress = Progress.aside()) {
             new Build(installation, programs(), progress).ifNeeded();
         }
-        List<String> all = new ArrayList<>(Service.commonFlags());
-        all.addAll(flags);
+        List<String> all = new ArrayList<>(flags);
+        all.add("-Xmx" + heap);
         return service.command(installation, all, arguments);
     }
 

@@ -90,6 +90,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
         Map<String, String> environment = new HashMap<>(call.installation().environment());
         environment.put("WARMPATH_LAUNCHER", "yes");
-        return call.programs().with(environment).show(call.command(Service.WORKER, List.of("-Xmx512m"), arguments));
+        return call.programs().with(environment).show(
+                call.command(Service.WORKER, Service.commonFlags(), "512m", arguments));
     }
 }

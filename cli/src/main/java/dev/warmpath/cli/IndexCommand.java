@@ -59,6 +59,7 @@ final class IndexCommand implements Callable<Integer> {
         if (isJson) {
             arguments.add("--json");
         }
-        return call.programs().with(environment).show(call.command(Service.ROUTER, List.of("-Xmx512m"), arguments));
+        return call.programs().with(environment).show(
+                call.command(Service.ROUTER, Service.ROUTER.flags(), "512m", arguments));
     }
 }

@@ -37,6 +37,7 @@ public final class Build {
         if (isFresh(Service.ROUTER) && isFresh(Service.WORKER)) {
             return;
         }
+        installation.makeFolders();
         for (Service service : Service.values()) {
             Path module = installation.home().resolve(service.module());
             Path written = Files.exists(module.resolve("target")) ? module.resolve("target") : module;

@@ -93,7 +93,7 @@ final class StartWords {
                 -d '{"model":"%2$s","messages":[{"role":"user","content":"What is a KV cache?"}]}'
 
             Again with a long beginning, and the second answer comes sooner, from the same worker, with cached_tokens
-            > 0.             Why a request goes where it goes: POST the same body to /v1/route.  Workers: %3$s/actuator/workers
+            above 0. Why a request goes where it goes: POST the same body to /v1/route.  Workers: %3$s/actuator/workers
             """.formatted(ports.url(wishes.port()), modelName,
                 ports.url(wishes.port() + FleetMember.MANAGEMENT_OFFSET));
     }
