@@ -39,6 +39,7 @@ class TerminalLooksTest {
     private static final String OWN_PAGE = "\033[?1049h";
     private static final String USERS_PAGE = "\033[?1049l";
     private static final int CTRL_C = 3;
+    private static final String TOKEN = "of-these-operators";
 
     private static LocalFleet fleet;
     private static Gateway gateway;
@@ -58,7 +59,8 @@ class TerminalLooksTest {
 
     @BeforeAll
     static void start() {
-        fleet = LocalFleet.start(1, 2, LocalFleet.patient(), List.of());
+        String token = "--warmpath.management.token=" + TOKEN;
+        fleet = LocalFleet.start(1, 2, LocalFleet.patient(token), List.of(token));
         gateway = fleet.gateway();
     }
 
@@ -178,6 +180,14 @@ class TerminalLooksTest {
         assertThat(unknown.status).isOne();
         assertThat(unknown.err).isEqualTo("warmpath: there is no worker 'worker-7': there are worker-1, worker-2\n");
 
+        for (String command : List.of("drain", "undrain")) {
+            Said refused = warmpath(command, "worker-1", "--token", "wrong");
+            assertThat(refused.status).isOne();
+            assertThat(refused.err).isEqualTo("warmpath: " + fleet.routerManagement(1)
+                    + " refuses (401): the management token from --token is not this fleet's\n");
+        }
+        assertThat(gateway.readyWorkers()).hasSize(2);
+
         Said noFleet = run(List.of("workers"));
         assertThat(noFleet.status).isOne();
         assertThat(noFleet.err).startsWith("warmpath: no fleet is running here").hasLineCount(1);
@@ -254,6 +264,7 @@ class TerminalLooksTest {
         command.addAll(arguments);
         var builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
         builder.environment().put("WARMPATH_STATE", state.toString());
+        builder.environment().put("WARMPATH_MANAGEMENT_TOKEN", TOKEN);
         int status = builder.start().waitFor();
         return new Said(status, Files.readString(out), Files.readString(err));
     }

@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -80,8 +81,10 @@ final class Load {
             return new Load(file.getFileName().toString(), sessions, () -> null);
         } catch (IOException e) {
             throw new CommandException("cannot read the trace " + file + ": " + e.getMessage());
-        } catch (RuntimeException e) {
-            throw new CommandException(file + " has no request in it");
+        } catch (NoSuchElementException e) {
+            throw new CommandException("the trace " + file + " has no request in it");
+        } catch (IllegalArgumentException e) {
+            throw new CommandException("the trace " + file + " has a request that cannot be: " + e.getMessage());
         }
     }
 

@@ -60,6 +60,10 @@ final class OpenAiServer implements AutoCloseable {
         return url;
     }
 
+    boolean hasKey() {
+        return key != null;
+    }
+
     /** @throws RequestFailedException if there is no such answer */
     JsonNode get(String path) throws RequestFailedException {
         return json(request(path).GET());

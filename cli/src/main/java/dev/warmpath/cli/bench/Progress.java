@@ -16,6 +16,7 @@ final class Progress implements AutoCloseable {
     private final Screen screen;
     private final Measurements measurements;
     private final DoubleSupplier done;
+    private final int width;
     private boolean moving;
 
     /**
@@ -27,6 +28,7 @@ final class Progress implements AutoCloseable {
         this.screen = screen;
         this.measurements = measurements;
         this.done = done;
+        this.width = screen.width();                               // once: asking takes a process each time
         this.moving = screen.isTerminal();
         if (moving) {
             Thread.startVirtualThread(this::move);
@@ -35,7 +37,7 @@ final class Progress implements AutoCloseable {
 
     private void move() {
         try {
-            while (draw(screen.width())) {
+            while (draw()) {
                 Thread.sleep(EACH_MILLIS);
             }
         } catch (InterruptedException e) {
@@ -43,7 +45,7 @@ final class Progress implements AutoCloseable {
         }
     }
 
-    private synchronized boolean draw(int width) {
+    private synchronized boolean draw() {
         if (moving) {
             double share = done.getAsDouble();
             String line = String.format(Locale.ROOT, "%s %3.0f %%  %,d requests, %d failed", screen.bar(share, BAR),

@@ -132,8 +132,9 @@ record Served(String model, int contextTokens, Spelling spelling, boolean fixedL
         return switch (failure.kind()) {
             case RequestFailedException.REFUSED -> "nobody answers at " + server.url()
                     + ": is the server running, and is this its address?";
-            case "http_401", "http_403" -> server.url() + " asks for a key that was not right (" + failure.kind()
-                    + "): use --key, or WARMPATH_API_KEY";
+            case "http_401" -> server.url() + (server.hasKey()
+                    ? " does not know the API key that was given by --key, or WARMPATH_API_KEY"
+                    : " asks for an API key: give one by --key, or WARMPATH_API_KEY");
             case "http_404" -> server.url() + " does not serve /v1/models or /v1/completions (404): is it the address"
                     + " of the API?";
             case RequestFailedException.TIMED_OUT -> server.url() + " does not answer in time";

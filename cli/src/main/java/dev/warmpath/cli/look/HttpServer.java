@@ -69,7 +69,7 @@ record HttpServer(URI url, String name, @Nullable String secret, String advice) 
             HttpResponse<String> answer = CLIENT.send(request.build(),
                     BodyHandlers.limiting(BodyHandlers.ofString(), MOST_BYTES));
             if (answer.statusCode() == 401) {
-                throw new CommandException(url + " asks for a secret that was not right (401): " + advice);
+                throw new CommandException(url + " refuses (401): " + advice);
             }
             return new Answer(answer.statusCode(), answer.body());
         } catch (HttpTimeoutException e) {

@@ -118,8 +118,8 @@ class LookCommandsTest {
         router.says("DELETE /internal/v1/workers/worker-2/drain", 401, "");
 
         assertThat(run("undrain", "worker-2", "--token", "wrong")).isOne();
-        assertThat(sentence).isEqualTo(router.url() + " asks for a secret that was not right (401): the management"
-                + " token from --token is not this fleet's");
+        assertThat(sentence).isEqualTo(router.url() + " refuses (401): the management token from --token is not this"
+                + " fleet's");
         assertThat(run("undrain", "worker-2")).isOne();
         assertThat(sentence).endsWith("no management token was given: use --token, or WARMPATH_MANAGEMENT_TOKEN");
     }
