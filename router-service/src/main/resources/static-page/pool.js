@@ -6,7 +6,7 @@
 
 /** What a block can be, in the feed's numbers; the last one is for swap space, which the feed tells apart. */
 export const STATES = ['null', 'free', 'cached', 'filling', 'used', 'shared', 'swapped'];
-export const FREE = 1;
+const FREE = 1;
 const SWAPPED = 6;
 /** Beyond this nobody could tell cells apart, nor should a page's memory grow by what a server writes. */
 const MOST_BLOCKS = 1_000_000;
