@@ -71,7 +71,7 @@ await nextFrame();
 const firstMillis = apply(whole());
 await nextFrame();
 longestApply = 0;
-grid.drawn = {frames: 0, cells: 0};
+grid.cellsDrawn = 0;
 
 let sample = 0;
 const feed = setInterval(() => apply(delta(++sample)), 1000 / FRAMES_A_SECOND);
@@ -91,6 +91,6 @@ await fetch('result', {method: 'POST', body: JSON.stringify({
     blocks: BLOCKS, changesASecond: CHANGES_A_SECOND, seconds: SECONDS, canvas: `${canvas.width} x ${canvas.height}`,
     framesASecond: Number((1000 * gaps.length / (before - began)).toFixed(1)),
     gapMillis: {median: at(0.5), p99: at(0.99), most: at(1)},
-    cellsDrawnASecond: Math.round(grid.drawn.cells / SECONDS),
+    cellsDrawnASecond: Math.round(grid.cellsDrawn / SECONDS),
     longestApplyMillis: Number(longestApply.toFixed(1)), wholeMillis: Number(firstMillis.toFixed(1)),
 })});

@@ -231,7 +231,7 @@ async function lost() {
         await withPage({url: line.url, excused: /net::ERR_/}, async page => {
             line.cut();
             await page.locator('#connection[data-state="lost"]').waitFor();
-            await page.getByText('the router does not answer; trying again').waitFor();
+            await page.getByText('the feed is lost; trying again').waitFor();
             await line.mend();
             await page.locator('#connection[data-state="open"]').waitFor();
         });

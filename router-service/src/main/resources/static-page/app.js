@@ -16,7 +16,7 @@ import {Prefixes} from './prefixes.js';
 const STATES = {
     connecting: '◌ connecting…',
     open: '● live',
-    lost: '○ the router does not answer; trying again',
+    lost: '○ the feed is lost; trying again',
     paused: '◌ paused while nobody looks',
 };
 

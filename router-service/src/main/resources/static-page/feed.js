@@ -39,7 +39,9 @@ export class Feed {
 
     open() {
         this.#close();
-        this.#become(this.state === 'open' ? 'open' : 'connecting');
+        if (this.state === 'paused') {
+            this.#become('connecting');
+        }
         const query = this.#pools === null ? '' : `?pools=${this.#pools.map(encodeURIComponent).join(',')}`;
         const source = new EventSource(new URL(`live${query}`, document.baseURI));
         this.#source = source;

@@ -3,7 +3,7 @@
 const WHOLE = new Intl.NumberFormat('en-US', {maximumFractionDigits: 0});
 const TENTHS = new Intl.NumberFormat('en-US', {minimumFractionDigits: 1, maximumFractionDigits: 1});
 
-export const UNKNOWN = '–';
+const UNKNOWN = '–';
 
 const isKnown = value => typeof value === 'number' && Number.isFinite(value);
 

@@ -46,8 +46,8 @@ export class Grid {
     #next = [];
     #highlit = [];
     #cursor = NO_BLOCK;
-    /** Frames drawn, and cells drawn in them, for who measures. */
-    drawn = {frames: 0, cells: 0};
+    /** Cells drawn one by one so far, for who measures. */
+    cellsDrawn = 0;
 
     /**
      * @param {string} label what is in it
@@ -152,7 +152,7 @@ export class Grid {
         if (this.#sprites !== null) {
             this.#sprites.draw(this.#pen, id % this.#columns * this.#pitch,
                 Math.floor(id / this.#columns) * this.#pitch, this.#cells[id], glow);
-            this.drawn.cells++;
+            this.cellsDrawn++;
         }
     }
 
@@ -164,7 +164,6 @@ export class Grid {
 
     #fade(now) {
         this.#frame = 0;
-        this.drawn.frames++;
         for (let i = this.#glowing.length - 1; i >= 0; i--) {
             const id = this.#glowing[i];
             const age = Math.max(0, now - this.#began[id]) / GLOW_MILLIS;

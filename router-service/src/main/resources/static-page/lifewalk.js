@@ -13,7 +13,7 @@ const RULES = words('You are a kind and patient guide');
 const TWICE = words('Count with me please and be quick now');
 
 /** Each step does something to the pool, and says what, and by which rule. */
-export const STEPS = [
+const STEPS = [
     ['The pool is empty. Ten blocks stand in the free queue; block 0, the null block, is never given away.', () => {}],
     ['Request A comes with nine tokens. It takes three blocks from the head of the queue. Two are full: they get keys, '
         + 'and others may share them from now on. The third has one token, and no key yet.',
@@ -46,7 +46,7 @@ export const STEPS = [
 ];
 
 /** The pool after a step. @param {number} step 0 to the last */
-export function poolAt(step) {
+function poolAt(step) {
     const pool = new SmallPool(BLOCKS, BLOCK_SIZE);
     STEPS.slice(0, step + 1).forEach(([, act]) => act(pool));
     return pool;

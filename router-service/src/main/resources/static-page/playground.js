@@ -11,7 +11,7 @@ const AT_ONCE = 2;
 const RULES = 60;
 
 /** Long enough that its blocks are seen: some sixteen hundred tokens of the model that ships. */
-export const SAMPLE = Array.from({length: RULES}, (_, i) =>
+const SAMPLE = Array.from({length: RULES}, (_, i) =>
     `Rule ${i + 1} of the support desk: answer in one sentence and stay polite.`).join(' ');
 
 export class Playground {

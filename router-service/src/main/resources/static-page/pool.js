@@ -6,8 +6,8 @@
 
 /** What a block can be, in the feed's numbers; the last one is for swap space, which the feed tells apart. */
 export const STATES = ['null', 'free', 'cached', 'filling', 'used', 'shared', 'swapped'];
-export const FREE = 1;
-export const SWAPPED = 6;
+const FREE = 1;
+const SWAPPED = 6;
 /** Beyond this nobody could tell cells apart, nor should a page's memory grow by what a server writes. */
 const MOST_BLOCKS = 1_000_000;
 
@@ -15,7 +15,7 @@ export const stateOf = byte => byte & 7;
 export const referencesOf = byte => byte >> 3;
 
 /** @param {string} text base 64 @returns {Uint8Array} */
-export function decodeBytes(text) {
+function decodeBytes(text) {
     const binary = atob(text || '');
     const bytes = new Uint8Array(binary.length);
     for (let i = 0; i < binary.length; i++) {

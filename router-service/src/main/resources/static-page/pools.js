@@ -218,7 +218,7 @@ class Card {
         [...this.#stack.children].forEach((part, i) => setVar(part, '--share', counts[i + 1] / (cells.length || 1)));
         this.#controls.held(this.pool.held);
         this.#badge.hidden = !this.pool.held;
-        setText(this.#badge, '⏸ held: it steps by hand');
+        setText(this.#badge, '‖ held: it steps by hand');
     }
 
     #list() {

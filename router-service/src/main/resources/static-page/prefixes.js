@@ -7,7 +7,6 @@ import {treeOf} from './tree.js';
 const EVERY_MILLIS = 2_000;
 
 export class Prefixes {
-    #host;
     #seen = false;
     #timer = 0;
     #closed = new Set();
@@ -17,7 +16,6 @@ export class Prefixes {
 
     /** @param {HTMLElement} host */
     constructor(host) {
-        this.#host = host;
         host.append(el('section', {class: 'card', 'aria-labelledby': 'prefixes-title'},
             el('h3', {id: 'prefixes-title'}, 'What prompts have in common'), this.#status, this.#list));
     }

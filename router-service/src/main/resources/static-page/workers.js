@@ -49,7 +49,7 @@ function newRow(id) {
 
 function fill(row, worker) {
     const [, state, health, grade, model, running, waiting, usage, entries, credit, heard] = row.cells;
-    setText(state, sign(worker.state) + (worker.held ? ' ⏸ held' : ''));
+    setText(state, sign(worker.state) + (worker.held ? ' ‖ held' : ''));
     setText(health, sign(worker.health) + (worker.health_problem ? `: ${worker.health_problem}` : ''));
     setText(grade, worker.grade + (worker.behind_batches > 0 ? `, ${count(worker.behind_batches)} behind` : ''));
     setText(model, String(worker.model));
