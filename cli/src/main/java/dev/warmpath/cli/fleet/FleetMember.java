@@ -24,11 +24,6 @@ public record FleetMember(Role role, String id, long pid, String started, int po
                 words[3], Integer.parseInt(words[4]), URI.create(words[5]));
     }
 
-    /** The same process started again. */
-    public FleetMember startedAgain(long pid, String started) {
-        return new FleetMember(role, id, pid, started, port, url);
-    }
-
     public boolean isRunning() {
         return ProcessTable.isOurs(pid, started);
     }

@@ -48,10 +48,6 @@ public final class Management implements AutoCloseable {
                 return JSON.missingNode();
             }
         }
-
-        public @Nullable String header(String name) {
-            return response.headers().firstValue(name).orElse(null);
-        }
     }
 
     /** Asks without waiting; {@link #within} waits. */
