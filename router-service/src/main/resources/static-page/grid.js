@@ -211,7 +211,7 @@ export class Grid {
             const [x, y] = this.#place(id);
             if (hasRoom && order < 99) {
                 pen.fillText(String(order + 1), x + pitch / 2 - 0.5, y + pitch / 2 + 0.5);
-            } else if (order < 32 || hasRoom) {
+            } else if (order < 32) {
                 const corner = Math.max(1, Math.round(pitch / 3));
                 pen.fillRect(x, y, corner, corner);
             }
