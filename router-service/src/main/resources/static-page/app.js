@@ -42,6 +42,7 @@ feed.on('state', state => {
 });
 feed.on('hello', hello => {
     setText(byId('version'), [hello.router, hello.version].filter(Boolean).join(' · '));
+    hashWalk.seen(location.hash === '#walks');
 });
 feed.on('fleet', fleet => setText(byId('index-facts'), fleet.index
     ? `Index: ${fleet.index.entries} entries of ${fleet.index.workers} workers, ${fleet.index.keys} different blocks.`

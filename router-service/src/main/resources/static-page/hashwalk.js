@@ -3,7 +3,6 @@
 import {command} from './api.js';
 import {debounce, el, setText} from './dom.js';
 import {brief, count, plural} from './format.js';
-import {fillModels} from './models.js';
 
 const REST_MILLIS = 350;
 const MOST_SHOWN = 64;
@@ -20,7 +19,6 @@ export class HashWalk {
     #last = [];
     #number = 0;
     #isAsked = false;
-    #isSeen = false;
     #askSoon = debounce(REST_MILLIS, () => this.#ask());
 
     /** @param {HTMLElement} host @param {import('./feed.js').Feed} feed */
@@ -33,12 +31,17 @@ export class HashWalk {
                 el('button', {type: 'button', on: {click: () => this.#change()}}, 'Change a word'),
                 el('button', {type: 'button', on: {click: () => this.#keep()}}, 'Compare with this one from now on')),
             this.#status, this.#list));
-        fillModels(this.#model, feed, () => this.seen(this.#isSeen));
+        feed.on('hello', hello => {
+            const chosen = this.#model.value;
+            this.#model.replaceChildren(...(hello.models ?? []).map(model => el('option', {value: model}, model)));
+            if (hello.models?.includes(chosen)) {
+                this.#model.value = chosen;
+            }
+        });
     }
 
     /** Asked for when it is first seen. */
     seen(isSeen) {
-        this.#isSeen = isSeen;
         if (isSeen && !this.#isAsked) {
             this.#ask();
         }

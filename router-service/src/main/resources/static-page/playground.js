@@ -4,7 +4,6 @@ import {chat} from './chat.js';
 import {decisionDetails} from './decision.js';
 import {el, scrollBox, setText, table} from './dom.js';
 import {brief, count, millis, percent, plural} from './format.js';
-import {fillModels} from './models.js';
 
 const KEPT_SENDS = 50;
 const MOST_FILLING = 400;
@@ -60,16 +59,23 @@ export class Playground {
         el('div', {class: 'row'}, this.#send, this.#stop, this.#explain, this.#fill));
         host.append(el('h3', {id: 'playground-title'}, 'Playground'), form, this.#status, this.#answer, this.#sendsBox,
             this.#route);
-        fillModels(this.#model, feed);
-        feed.on('hello', hello => {
-            this.#secretField.hidden = hello.playground !== 'token';
-        });
+        feed.on('hello', hello => this.#hello(hello));
         this.#prompt.addEventListener('input', () => setText(this.#send, 'Send'));
         this.#prompt.addEventListener('keydown', event => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
                 this.#run();
             }
         });
+    }
+
+    #hello(hello) {
+        const models = hello.models ?? [];
+        const chosen = this.#model.value;
+        this.#model.replaceChildren(...models.map(model => el('option', {value: model}, model)));
+        if (models.includes(chosen)) {
+            this.#model.value = chosen;
+        }
+        this.#secretField.hidden = hello.playground !== 'token';
     }
 
     /** @returns {Object} body of a chat */
