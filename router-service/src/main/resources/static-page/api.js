@@ -50,6 +50,22 @@ export async function post(method, path, body, signal) {
     return ask(path, {method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body)});
 }
 
+/**
+ * Why something that streams is refused; what it would stream is not read.
+ * @returns {Promise<?string>} null if it is not, or nobody answers
+ */
+export async function refusalOf(path) {
+    const abort = new AbortController();
+    try {
+        await ask(path, {signal: abort.signal});
+        return null;
+    } catch (failure) {
+        return failure.status > 0 ? failure.message : null;
+    } finally {
+        abort.abort();
+    }
+}
+
 async function ask(path, options) {
     let response;
     try {
