@@ -41,7 +41,7 @@ export async function post(method, path, body, signal) {
     if (token) {
         headers.authorization = `Bearer ${token}`;
     }
-    if (key) {
+    if (key && path.startsWith('live/playground/')) {
         headers['x-warmpath-api-key'] = key;
     }
     if (body !== undefined) {
