@@ -332,13 +332,14 @@ export class Grid {
 
     #key(event) {
         const last = this.#cells.length - 1;
-        const at = Math.max(0, this.#cursor);
+        const at = this.#cursor === NO_BLOCK ? this.#topRow() * this.#columns : this.#cursor;
         const moves = {
             ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + this.#columns, ArrowUp: at - this.#columns,
             Home: 0, End: last, PageDown: at + 10 * this.#columns, PageUp: at - 10 * this.#columns,
         };
         if (event.key in moves && last >= 0) {
-            this.#moveTo(this.#cursor === NO_BLOCK ? 0 : Math.max(0, Math.min(last, moves[event.key])));
+            const isFirst = this.#cursor === NO_BLOCK && event.key.startsWith('Arrow');
+            this.#moveTo(Math.max(0, Math.min(last, isFirst ? at : moves[event.key])));
             this.#scrollToCursor();
             event.preventDefault();
         } else if (['+', '=', '-'].includes(event.key) && !event.ctrlKey && !event.metaKey) {
