@@ -48,6 +48,10 @@ final class TimedEngine implements AutoCloseable {
         return runner.config().vocabularySize();
     }
 
+    Engine engine() {
+        return engine;
+    }
+
     EngineSnapshot snapshot() {
         return engine.snapshot();
     }

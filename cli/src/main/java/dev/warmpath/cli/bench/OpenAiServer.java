@@ -3,6 +3,7 @@ package dev.warmpath.cli.bench;
 import dev.warmpath.cli.fleet.CommandException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -90,8 +91,10 @@ final class OpenAiServer implements AutoCloseable {
                 if (response.statusCode() != 200) {
                     throw RequestFailedException.http(response.statusCode(), message(stream));
                 }
-                return new AnswerReader(clock, response.headers().firstValue("x-warmpath-worker").orElse(null))
-                        .read(stream);
+                Answer answer = new AnswerReader(clock,
+                        response.headers().firstValue("x-warmpath-worker").orElse(null)).read(stream);
+                readToTheEnd(stream);
+                return answer;
             } finally {
                 limit.cancel(false);
             }
@@ -100,6 +103,15 @@ final class OpenAiServer implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new RequestFailedException(RequestFailedException.BROKEN, "interrupted");
+        }
+    }
+
+    /** A body that is left before its end takes its connection with it, or worse, with the next request on that. */
+    private static void readToTheEnd(InputStream stream) {
+        try {
+            stream.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException e) {
+            // whatever comes behind the answer is none of it
         }
     }
 

@@ -7,15 +7,18 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 
 /**
  * A server of completions that costs next to nothing, to measure what {@code warmpath bench} itself takes: each answer
- * is there as soon as its request has been read, all tokens at once.
+ * is there as soon as its request has been read, all tokens at once, or with so many milliseconds between them.
  *
  * <pre>
  * cd cli/target
- * java -cp 'test-classes:classes:lib/*' dev.warmpath.cli.bench.InstantServer 18123 64
+ * java -cp 'test-classes:classes:lib/*' dev.warmpath.cli.bench.InstantServer 18123 64 0
  * time ./warmpath bench --url http://127.0.0.1:18123 --concurrency 8 --requests 20000 --load random --scale 0.1
  * </pre>
  */
@@ -26,24 +29,37 @@ final class InstantServer {
     private final byte[] models = answer("application/json",
             "{\"data\":[{\"id\":\"instant\",\"max_model_len\":100000}]}");
     private final byte[] tokens;
-    private final byte[] completion;
+    private final List<byte[]> completion;
+    private final long pauseMillis;
 
-    private InstantServer(int tokenCount) {
+    private InstantServer(int tokenCount, long pauseMillis) {
+        this.pauseMillis = pauseMillis;
         var ids = new StringBuilder("{\"tokens\":[0");
         for (int i = 1; i < 100; i++) {
             ids.append(',').append(i);
         }
         tokens = answer("application/json", ids + "]}");
-        var events = new StringBuilder();
+        List<String> events = new ArrayList<>();
         for (int i = 0; i < tokenCount; i++) {
-            events.append(ScriptedServer.chunk(" word", i));
+            events.add(ScriptedServer.chunk(" word", i));
         }
-        completion = answer("text/event-stream", events + ScriptedServer.finish(100, 50, tokenCount));
+        events.add(ScriptedServer.finish(100, 50, tokenCount));
+        byte[] whole = answer("text/event-stream", String.join("", events));
+        completion = new ArrayList<>();
+        int head = whole.length - String.join("", events).length();
+        for (int i = 0, from = 0, to = head; i < events.size(); i++, from = to) {
+            to += events.get(i).length();
+            completion.add(Arrays.copyOfRange(whole, from, to));
+        }
+        if (pauseMillis == 0) {
+            completion.clear();
+            completion.add(whole);
+        }
     }
 
-    /** @param arguments port, and tokens of each answer */
+    /** @param arguments port, tokens of each answer, and milliseconds from one to the next */
     public static void main(String[] arguments) throws IOException {
-        var server = new InstantServer(Integer.parseInt(arguments[1]));
+        var server = new InstantServer(Integer.parseInt(arguments[1]), Long.parseLong(arguments[2]));
         try (var socket = new ServerSocket(Integer.parseInt(arguments[0]), 1_024, InetAddress.getLoopbackAddress())) {
             while (true) {
                 Socket client = socket.accept();
@@ -69,10 +85,16 @@ final class InstantServer {
                     }
                 }
                 in.skipNBytes(length);
-                client.getOutputStream().write(first.contains("/completions") ? completion
-                        : first.contains("/tokenize") ? tokens : models);
+                if (first.contains("/completions")) {
+                    for (int i = 0; i < completion.size(); i++) {
+                        Thread.sleep(i == 0 ? 0 : pauseMillis);
+                        client.getOutputStream().write(completion.get(i));
+                    }
+                } else {
+                    client.getOutputStream().write(first.contains("/tokenize") ? tokens : models);
+                }
             }
-        } catch (IOException e) {
+        } catch (IOException | InterruptedException e) {
             // the client has gone
         }
     }

@@ -21,7 +21,8 @@ public final class Decision {
     private final LongSupplier nanoTime;
     private final long startNanos;
     private final Consumer<Decision> whenEnded;
-    private long firstTokenNanos = UNKNOWN;
+    private volatile long firstTokenNanos = UNKNOWN;
+    private volatile int drawnTokens;
     private int cachedTokens = (int) UNKNOWN;
     private int completionTokens = (int) UNKNOWN;
     private volatile @Nullable Outcome outcome;
@@ -58,6 +59,11 @@ public final class Decision {
 
     public void firstToken() {
         firstTokenNanos = nanoTime.getAsLong() - startNanos;
+    }
+
+    /** So many more tokens have come. */
+    public void drew(int tokens) {
+        drawnTokens = drawnTokens + tokens;                        // one thread at a time tells
     }
 
     /** What the worker tells at the end of its answer. */
@@ -110,6 +116,16 @@ public final class Decision {
     /** Since the decision; null if none has come, as it stands when the attempt has ended. */
     @Nullable Long firstTokenNanos() {
         return Objects.requireNonNull(outcome).firstTokenNanos();
+    }
+
+    /** Since the decision; below 0 while none has come. */
+    public long firstTokenSoFarNanos() {
+        return firstTokenNanos;
+    }
+
+    /** Of all choices, that have come so far. */
+    public int drawnTokens() {
+        return drawnTokens;
     }
 
     /** Null while the attempt goes on. */

@@ -73,6 +73,7 @@ final class AttemptWatch {
                 measuredTokens += tokens.ids().length;
             }
             lastTokenNanos = now;
+            decision.drew(tokens.ids().length);
             if (measuredTokens >= TOKENS_PER_MEASUREMENT) {
                 health.tokens((now - measuredSinceNanos) / measuredTokens);
                 measuredSinceNanos = now;

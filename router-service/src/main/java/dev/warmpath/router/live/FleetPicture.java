@@ -19,12 +19,14 @@ import tools.jackson.databind.annotation.JsonNaming;
  * The fleet at one moment, as {@code /live/fleet} tells it.
  *
  * @param at      ISO 8601, UTC
+ * @param second  the same in whole seconds since 1970
+ * @param models  that are served
  * @param router  what this router's requests came to
  * @param index   what is in the prefix index
  * @param workers in the order of their joining
  */
 @JsonNaming(SnakeCaseStrategy.class)
-record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRow> workers) {
+record FleetPicture(String at, long second, List<String> models, Totals.View router, IndexRow index, List<WorkerRow> workers) {
 
     /** As {@link PrefixIndex.Stats}. */
     @JsonNaming(SnakeCaseStrategy.class)
@@ -47,7 +49,7 @@ record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRo
             @Nullable Double usage, int indexEntries, double credit, double failureShare, long leaseAgeMs, boolean pool,
             @Nullable Boolean held) {}
 
-    static FleetPicture of(Fleet fleet, PrefixIndex.Stats stats, Totals.View router, Pools pools, Instant at,
+    static FleetPicture of(Fleet fleet, List<String> models, PrefixIndex.Stats stats, Totals.View router, Pools pools, Instant at,
             long nowNanos) {
         Map<String, FleetWorker> byId = new HashMap<>();
         fleet.everyone().forEach(worker -> byId.put(worker.id(), worker));
@@ -58,7 +60,7 @@ record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRo
                 rows.add(row(view, worker, pools, nowNanos));
             }
         }
-        return new FleetPicture(at.toString(), router,
+        return new FleetPicture(at.toString(), at.getEpochSecond(), models, router,
                 new IndexRow(stats.workers(), stats.entries(), stats.keys(), stats.bytes()), rows);
     }
 

@@ -25,6 +25,12 @@ final class History {
         FIRST_TOKEN_MS
     }
 
+    private static final double[] NOTHING = new double[Series.values().length];
+
+    static {
+        Arrays.fill(NOTHING, Double.NaN);
+    }
+
     private final double[][] points = new double[Series.values().length][POINTS];
     private int count;
     private int next;
@@ -40,14 +46,21 @@ final class History {
     @JsonNaming(SnakeCaseStrategy.class)
     record View(int stepSeconds, long at, Map<String, @Nullable Double[]> series) {}
 
-    /** @param values by series, {@link Double#NaN} where nothing is known */
+    /** A second that was missed is one of which nothing is known. @param values by series, {@link Double#NaN} where nothing is known */
     void add(long epochSecond, double... values) {
+        for (long missed = lastSecond + 1; count > 0 && missed < epochSecond && epochSecond - missed <= POINTS; missed++) {
+            put(NOTHING);
+        }
+        put(values);
+        lastSecond = epochSecond;
+    }
+
+    private void put(double[] values) {
         for (int i = 0; i < points.length; i++) {
             points[i][next] = values[i];
         }
         next = (next + 1) % POINTS;
         count = Math.min(count + 1, POINTS);
-        lastSecond = epochSecond;
     }
 
     View view() {

@@ -15,13 +15,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the last prompts have in common, as a tree: a node is a run of blocks that the same prompts go through, its hits
- * are how many. Of each prompt the first {@value #MAX_BLOCKS} blocks count, so all of it takes a megabyte, and twelve
- * where tokens are kept, too. Safe for use by several threads.
+ * are how many. Of each prompt the first {@value #MAX_BLOCKS} blocks count, and no more than {@value #MAX_TOKENS}
+ * tokens, so all of it takes a megabyte, and nine where tokens are kept, too. Safe for use by several threads.
  */
 final class HotPrefixes {
 
     static final int MAX_PROMPTS = 256;
     static final int MAX_BLOCKS = 512;
+    static final int MAX_TOKENS = 8_192;
     static final int MAX_NODES = 64;
 
     private final boolean keepsTokens;
@@ -49,7 +50,7 @@ final class HotPrefixes {
     }
 
     void add(TokenizedPrompt prompt) {
-        int blocks = Math.min(MAX_BLOCKS, prompt.chain().blockCount());
+        int blocks = Math.min(Math.min(MAX_BLOCKS, MAX_TOKENS / prompt.blockSize()), prompt.chain().blockCount());
         long[] keys = new long[blocks];
         for (int block = 0; block < blocks; block++) {
             keys[block] = prompt.chain().key(block);

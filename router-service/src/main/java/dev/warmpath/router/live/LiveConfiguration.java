@@ -49,8 +49,7 @@ class LiveConfiguration {
 
     @Bean
     HotPrefixes hotPrefixes(LiveProperties properties, Environment environment) {
-        boolean ownPort = environment.containsProperty("management.server.port");
-        String address = environment.getProperty(ownPort ? "management.server.address" : "server.address", "");
+        String address = address(environment);
         if (properties.demo() && !FleetToken.NONE.allowsBinding(address)) {
             throw new DemoExposedException(address);
         }
@@ -58,8 +57,14 @@ class LiveConfiguration {
     }
 
     @Bean
-    PageGuard pageGuard(ManagementProperties management) {
-        return new PageGuard(management.operatorsToken());
+    PageGuard pageGuard(ManagementProperties management, Environment environment) {
+        return new PageGuard(management.operatorsToken(), address(environment));
+    }
+
+    /** That the page's port is bound to; blank: all of this machine's. */
+    private static String address(Environment environment) {
+        boolean ownPort = environment.containsProperty("management.server.port");
+        return environment.getProperty(ownPort ? "management.server.address" : "server.address", "");
     }
 
     @Bean

@@ -7,10 +7,12 @@ import dev.warmpath.router.decisions.DecisionView;
 import dev.warmpath.router.decisions.DecisionWatcher;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import java.io.ByteArrayOutputStream;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -22,12 +24,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -55,15 +56,19 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(LiveFeed.class);
     private static final int USUAL_POOLS = 2;
     private static final long TICK_MILLIS = 100;
+    private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
     private static final int TICKS_OF_FLEET = 5;
     /** Of a fleet whose picture takes some hundred kilobytes. */
     private static final int TICKS_OF_LARGE_FLEET = 20;
     private static final int LARGE_FLEET = 128;
-    private static final int TICKS_OF_HISTORY = 10;
     /** Rates follow what happens within some seconds; hit rate and first tokens are the last minute's. */
     private static final int RATE_SECONDS = 10;
     /** Waiting to be told, and told lately. */
     private static final int MAX_DECISIONS = 64;
+    /** Nobody reads faster; who wants all asks the endpoint. */
+    private static final int DECISIONS_OF_TICK = 4;
+    /** Ends of a try that are nobody's failure. */
+    private static final Set<String> WELL = Set.of("answered", "left");
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -76,14 +81,17 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     private final HotPrefixes prefixes;
     private final History history = new History();
     private final List<Viewer> viewers = new CopyOnWriteArrayList<>();
-    private final ConcurrentLinkedQueue<Decision> decided = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger waitingDecisions = new AtomicInteger();
+    /** Tries that go on, and how much of them has been counted. */
+    private final Map<Decision, Totals.Counted> open = new ConcurrentHashMap<>();
+    /** Not told yet, each once; guarded by itself. */
+    private final LinkedHashSet<Decision> untold = new LinkedHashSet<>();
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("live").daemon().factory());
     private volatile boolean running;
 
     // of the thread
     private long ticks;
+    private long lastSecond;
     private long fleetNumber;
     private byte[] fleetEvent = {};
     private final Deque<byte[]> decisionEvents = new ArrayDeque<>();
@@ -138,25 +146,42 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
 
     @Override
     public void decided(Decision decision, TokenizedPrompt prompt) {
-        totals.decided();
-        prefixes.add(prompt);
+        open.put(decision, totals.begun());
+        if (decision.subject().attempt() == 1) {
+            prefixes.add(prompt);
+        }
         offer(decision);
     }
 
     @Override
     public void ended(Decision decision) {
-        totals.ended(Objects.requireNonNull(decision.outcome()),
-                decision.routed().snapshot().query().promptTokens());
+        Totals.Counted counted = open.remove(decision);
+        if (counted != null) {
+            count(decision, counted);
+        }
+        Decision.Outcome outcome = Objects.requireNonNull(decision.outcome());
+        totals.ended(!WELL.contains(outcome.end()), promptLength(decision), outcome.cachedTokens());
         offer(decision);
+    }
+
+    private void count(Decision decision, Totals.Counted counted) {
+        totals.goesOn(counted, promptLength(decision), decision.firstTokenSoFarNanos(), decision.drawnTokens());
+    }
+
+    private static int promptLength(Decision decision) {
+        return decision.routed().snapshot().query().promptTokens();
     }
 
     private void offer(Decision decision) {
         if (viewers.isEmpty()) {
             return;
         }
-        decided.add(decision);
-        if (waitingDecisions.incrementAndGet() > MAX_DECISIONS && decided.poll() != null) {
-            waitingDecisions.decrementAndGet();
+        synchronized (untold) {
+            untold.remove(decision);                               // the newest are told
+            untold.add(decision);
+            if (untold.size() > MAX_DECISIONS) {
+                untold.removeFirst();
+            }
         }
     }
 
@@ -176,24 +201,34 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
             var viewer = new Viewer(sink, takesMore, wanted);
             sink.onDispose(() -> viewers.remove(viewer));
             viewers.add(viewer);
+            if (!running) {
+                sink.complete();
+            }
         });
     }
 
     /** The fleet as it is now. */
     FleetPicture fleet() {
-        return FleetPicture.of(fleet, index.stats(), totals.view(router.inFlight(), RATE_SECONDS), pools,
+        return FleetPicture.of(fleet, models(), index.stats(), totals.view(router.inFlight(), RATE_SECONDS), pools,
                 Instant.ofEpochMilli(clock.millis()), nanoTime.getAsLong());
+    }
+
+    private List<String> models() {
+        return fleet.models().stream().map(ServedModel::name).distinct().toList();
     }
 
     private void tick() {
         try {
             ticks++;
-            boolean pointIsDue = ticks % TICKS_OF_HISTORY == 0;
+            open.forEach(this::count);
+            long second = clock.instant().getEpochSecond();
+            boolean pointIsDue = second != lastSecond;
             int ticksOfFleet = fleet.everyone().size() > LARGE_FLEET ? TICKS_OF_LARGE_FLEET : TICKS_OF_FLEET;
             boolean fleetIsDue = !viewers.isEmpty() && ticks % ticksOfFleet == 0;
             if (pointIsDue || fleetIsDue) {
                 FleetPicture now = fleet();
                 if (pointIsDue) {
+                    lastSecond = second;
                     remember(now);
                 }
                 if (fleetIsDue) {
@@ -222,9 +257,13 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     }
 
     private void encodeDecisions() {
-        for (Decision next = decided.poll(); next != null; next = decided.poll()) {
-            waitingDecisions.decrementAndGet();
-            String id = next.subject().requestId() + "/" + next.subject().attempt();
+        List<Decision> latest;
+        synchronized (untold) {
+            latest = List.copyOf(untold);
+            untold.clear();
+        }
+        for (Decision next : latest.subList(Math.max(0, latest.size() - DECISIONS_OF_TICK), latest.size())) {
+            String id = next.subject().requestId() + "/" + next.subject().attempt() + "/" + next.at();
             if (decisionEvents.size() == MAX_DECISIONS) {
                 decisionEvents.removeFirst();
             }
@@ -256,7 +295,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
             viewer.greeted = true;
             viewer.decisionNumber = lastDecision;
             events.writeBytes(SentEvent.of("hello", greeting.hello(
-                    fleet.models().stream().map(each -> each.name()).distinct().toList(), history.view()), json));
+                    models(), history.view()), json));
         }
         if (viewer.fleetNumber != fleetNumber) {
             viewer.fleetNumber = fleetNumber;
@@ -282,6 +321,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
             }
             String why = watch == null ? "as many pools are watched as may be" : watch.unavailable();
             if (why != null) {
+                viewer.samples.remove(worker);                     // what comes after is told from the beginning
                 if (!why.equals(viewer.unavailable.put(worker, why))) {
                     events.writeBytes(SentEvent.of("pool", new PoolPicture.Unavailable(worker.id(), why), json));
                 }
@@ -307,6 +347,11 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     public void stop() {
         running = false;
         thread.shutdownNow();
+        try {
+            thread.awaitTermination(LONGEST_TICK.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         viewers.forEach(viewer -> viewer.sink.complete());
         pools.close();
     }

@@ -6,8 +6,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * What the fleet page shows.
  *
- * @param demo whether it shows what stands in prompts, in words: to whoever reaches the management port. Only where that
- *             is bound to loopback; else the router does not start
+ * @param demo whether the fleet page shows prompts in words, to whoever reaches the management port: only where that is
+ *             bound to loopback, else the router does not start
  */
 @ConfigurationProperties("warmpath.live")
 public record LiveProperties(@DefaultValue("false") boolean demo) {}

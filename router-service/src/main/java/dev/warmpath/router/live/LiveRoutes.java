@@ -60,6 +60,7 @@ class LiveRoutes {
     private static final String WORKER = "/live/workers/{id}";
     /** Of the text of a node or a block. */
     private static final int MAX_TEXT = 400;
+    private static final int MAX_TEXT_TOKENS = 160;
     private static final MediaType JSON = MediaType.APPLICATION_JSON;
     /** Nothing is loaded from elsewhere, and no other page may show this one in a frame. */
     private static final String CONTENT_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -92,7 +93,7 @@ class LiveRoutes {
         var parts = new Parts(feed, prefixes, playground, guard, fleet, index, liveWorkerHttp, json, properties.demo());
         var files = new PageFiles();
         return RouterFunctions.route()
-                .GET("/", request -> file(files, request, PageFiles.INDEX))
+                .GET("/", reads(parts, request -> file(files, request, PageFiles.INDEX)))
                 .GET("/ui/{*path}", request -> file(files, request, request.pathVariable("path").substring(1)))
                 .GET("/live", reads(parts, request -> watch(request, feed)))
                 .GET("/live/fleet", reads(parts, _ -> ServerResponse.ok().contentType(JSON).bodyValue(feed.fleet())))
@@ -183,13 +184,19 @@ class LiveRoutes {
     private static Prefixes prefixes(Parts parts) {
         List<FleetWorker> everyone = parts.fleet().everyone();
         return new Prefixes(parts.prefixes().prompts(), parts.prefixes().hottest().stream().map(each -> {
-            List<WorkerKeys> holders = parts.index().holders(each.key());
+            Set<WorkerKeys> holders = Set.copyOf(parts.index().holders(each.key()));
             return new PrefixRow(Texts.key(each.key()), each.parent() == null ? null : Texts.key(each.parent()),
                     each.depth(), each.blocks(), each.depth() * each.model().hashSettings().blockSize(), each.hits(),
                     each.model().name(),
                     everyone.stream().filter(worker -> holders.contains(worker.keys())).map(FleetWorker::id).toList(),
-                    parts.demo() ? shortened(each.model().tokenizer().decode(each.tokens(), false)) : null);
+                    parts.demo() ? text(each) : null);
         }).toList());
+    }
+
+    private static String text(HotPrefixes.Prefix node) {
+        int[] shown = Arrays.copyOf(node.tokens(), Math.min(node.tokens().length, MAX_TEXT_TOKENS));
+        String text = node.model().tokenizer().decode(shown, false);
+        return shown.length < node.tokens().length ? text + "…" : shortened(text);
     }
 
     private static String shortened(String text) {

@@ -11,10 +11,10 @@ import org.springframework.http.HttpStatus;
 import org.springframework.web.reactive.function.server.ServerRequest;
 
 /**
- * Who may watch, and who may do what the page does. Without operators' token the port is bound to loopback, where a
- * browser on this machine can reach it in the name of any page that it shows: then requests must name this machine as
- * their host, so that no name that somebody lets point here is enough to read with, and what changes something must come
- * from the page itself, which says so in a header that other pages may not send.
+ * Who may watch, and who may do what the page does. A port that is bound to loopback can be reached by a browser on this
+ * machine in the name of any page that it shows: then requests must name this machine as their host, so that no name
+ * that somebody lets point here is enough to read with. What changes something needs the operators' token, if they have
+ * one, and must come from the page itself, which says so in a header that other pages may not send.
  */
 final class PageGuard {
 
@@ -23,12 +23,15 @@ final class PageGuard {
     private static final Pattern ADDRESS = Pattern.compile("[0-9.]+|\\[[0-9A-Fa-f:.]+]");
 
     private final FleetToken operators;
+    private final boolean isOnLoopback;
 
     /** Why a request is not answered. */
     record Refusal(HttpStatus status, String message) {}
 
-    PageGuard(FleetToken operators) {
+    /** @param address that the port is bound to; blank: all of this machine's */
+    PageGuard(FleetToken operators, String address) {
         this.operators = operators;
+        this.isOnLoopback = FleetToken.NONE.allowsBinding(address);
     }
 
     /** True if whoever reaches the port may do what the page does. */
@@ -38,7 +41,7 @@ final class PageGuard {
 
     /** Null if it may be answered. */
     @Nullable Refusal read(ServerRequest request) {
-        return !isOpen() || isThisMachine(request.headers().host() == null ? "" : request.headers().host().getHostString())
+        return !isOnLoopback || isThisMachine(request.headers().host() == null ? "" : request.headers().host().getHostString())
                 ? null : new Refusal(HttpStatus.FORBIDDEN,
                         "this port answers to localhost and loopback addresses only, not to the name it was asked by");
     }

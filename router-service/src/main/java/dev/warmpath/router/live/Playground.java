@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -67,12 +68,20 @@ final class Playground implements AutoCloseable {
         if (!places.tryAcquire()) {
             return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE, MAX_REQUESTS + " prompts are on their way, no more are sent");
         }
+        var taken = new AtomicBoolean(true);
+        Runnable giveBack = () -> {
+            if (taken.compareAndSet(true, false)) {
+                places.release();
+            }
+        };
         return request.bodyToMono(byte[].class).defaultIfEmpty(new byte[0])
-                .flatMap(body -> send(request, path, body))
-                .doFinally(_ -> places.release());
+                .flatMap(body -> send(request, path, body, giveBack))
+                .doOnError(_ -> giveBack.run())
+                .doOnCancel(giveBack);
     }
 
-    private Mono<ServerResponse> send(ServerRequest request, String path, byte[] body) {
+    /** @param giveBack run when the answer has been passed on, or never will be */
+    private Mono<ServerResponse> send(ServerRequest request, String path, byte[] body, Runnable giveBack) {
         String key = request.headers().firstHeader(API_KEY_HEADER);
         return http.headers(headers -> {
                     headers.set("content-type", "application/json");
@@ -91,13 +100,19 @@ final class Playground implements AutoCloseable {
                         }
                     }
                     Flux<ByteBuf> content = connection.inbound().receive().retain()
-                            .doFinally(_ -> connection.dispose());
+                            .doFinally(_ -> {
+                                connection.dispose();
+                                giveBack.run();
+                            });
                     return answer.header(HttpHeaders.CACHE_CONTROL, "no-store")
                             .body((out, _) -> out.writeWith(content.map(BUFFERS::wrap)));
                 })
                 .next()
-                .onErrorResume(error -> Problems.answer(HttpStatus.BAD_GATEWAY,
-                        "the API of this router does not answer: " + error.getMessage()));
+                .onErrorResume(error -> {
+                    giveBack.run();
+                    return Problems.answer(HttpStatus.BAD_GATEWAY,
+                            "the API of this router does not answer: " + error.getMessage());
+                });
     }
 
     /** A typed prompt. @param model null: the first that is served */

@@ -22,7 +22,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param blocks    the null block among them
  * @param cells     a byte a block, in Base64
  * @param changed   pairs of a block and its byte
- * @param host      a byte for each block of swap space, 1 where it is in use, in Base64
+ * @param host      a byte for each block of swap space, 1 where it is in use, in Base64; null if it is as before
  * @param next      free blocks in the order in which they would be taken
  * @param counters  since the worker's start
  * @param held      true while the worker is stepped by hand
@@ -30,7 +30,7 @@ import tools.jackson.databind.annotation.JsonNaming;
 @JsonInclude(JsonInclude.Include.NON_NULL)
 @JsonNaming(SnakeCaseStrategy.class)
 record PoolPicture(String worker, long epoch, boolean whole, long sample, int blockSize, int blocks, int hostBlocks,
-        int groups, @Nullable String cells, int @Nullable [] changed, String host, int[] next, Counters counters,
+        int groups, @Nullable String cells, int @Nullable [] changed, @Nullable String host, int[] next, Counters counters,
         boolean held, List<Request> requests) {
 
     private static final int MOST_REFERENCES = 31;
@@ -56,27 +56,27 @@ record PoolPicture(String worker, long epoch, boolean whole, long sample, int bl
         for (int block = 0; block < cells.length; block++) {
             cells[block] = cell(copy, block);
         }
-        return of(worker, last, Base64.getEncoder().encodeToString(cells), null);
+        return of(worker, last, Base64.getEncoder().encodeToString(cells), null, /* hostToo */ true);
     }
 
-    /** What a frame has changed that was applied last. */
-    static PoolPicture changes(FleetWorker worker, PoolCopy copy, PoolFrame last) {
+    /** What a frame has changed that was applied last. @param before the frame before */
+    static PoolPicture changes(FleetWorker worker, PoolCopy copy, PoolFrame last, PoolFrame before) {
         PoolBlocks blocks = last.blocks();
         int[] changed = new int[2 * blocks.count()];
         for (int i = 0; i < blocks.count(); i++) {
             changed[2 * i] = blocks.ids()[i];
             changed[2 * i + 1] = Byte.toUnsignedInt(cell(copy, blocks.ids()[i]));
         }
-        return of(worker, last, null, changed);
+        return of(worker, last, null, changed, /* hostToo */ !last.hostUsed().equals(before.hostUsed()));
     }
 
     private static PoolPicture of(FleetWorker worker, PoolFrame frame, @Nullable String cells,
-            int @Nullable [] changed) {
+            int @Nullable [] changed, boolean hostToo) {
         var shape = frame.shape();
         var counters = frame.counters();
         return new PoolPicture(worker.id(), worker.epoch(), cells != null, frame.sample(), shape.blockSize(),
                 shape.blockCount(), shape.hostBlockCount(), shape.groupCount(), cells, changed,
-                bytes(frame.hostUsed(), shape.hostBlockCount()), frame.next(),
+                hostToo ? bytes(frame.hostUsed(), shape.hostBlockCount()) : null, frame.next(),
                 new Counters(counters.usedBlocks(), counters.freeBlocks(), counters.cachedBlocks(),
                         counters.queriedTokens(), counters.hitTokens(), counters.computedTokens(),
                         counters.generatedTokens(), counters.steps(), counters.recomputePreemptions(),

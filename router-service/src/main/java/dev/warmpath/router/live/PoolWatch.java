@@ -5,6 +5,7 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.pool.PoolCodec;
 import dev.warmpath.protocol.pool.PoolCopy;
 import dev.warmpath.protocol.pool.PoolFrame;
+import dev.warmpath.protocol.pool.PoolShape;
 import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.stream.WorkerHttp;
@@ -26,8 +27,12 @@ import tools.jackson.databind.json.JsonMapper;
  */
 final class PoolWatch implements AutoCloseable {
 
-    /** Some seconds of changes: who is further behind is given the whole pool. */
+    /** Some seconds of changes: who is further behind is given the whole pool, also if they would be larger than that. */
     private static final int MAX_CHANGES = 32;
+    private static final int MIN_CHANGE_BYTES = 1 << 16;
+    /** Blocks of swap space that are believed: 16 million tokens in blocks of 16. */
+    private static final int MAX_HOST_BLOCKS = 1 << 20;
+    private static final String SILENT = "it does not answer now; what it holds is asked for each second";
     private static final long PAUSE_MILLIS = 1_000;
     private static final Logger log = LoggerFactory.getLogger(PoolWatch.class);
 
@@ -38,11 +43,13 @@ final class PoolWatch implements AutoCloseable {
     private volatile boolean closed;
     private volatile @Nullable String unavailable;
     private volatile boolean hasNone;
+    private boolean faultIsTold;
 
     // guarded by this
     private final PoolCopy copy = new PoolCopy();
     private final Deque<Change> changes = new ArrayDeque<>();
     private byte @Nullable [] whole;
+    private long changeBytes;
 
     private record Change(long sample, byte[] event) {}
 
@@ -110,28 +117,51 @@ final class PoolWatch implements AutoCloseable {
                     return;
                 }
             } catch (IOException | EventFormatException e) {
+                unavailable = SILENT;
                 log.debug("the pool of {} is not followed: {}", worker, e.toString());
             } catch (RuntimeException | Error e) {
                 ProcessEnd.rethrowIfFatal(e);
-                log.error("following the pool of {} failed in the router", worker, e);
+                unavailable = SILENT;
+                if (!faultIsTold) {                                // it may come again each second
+                    faultIsTold = true;
+                    log.error("following the pool of {} failed in the router; this is said once", worker, e);
+                }
             }
             pause();
         }
     }
 
     private synchronized void apply(PoolFrame frame) {
+        requirePossible(frame.shape());
+        PoolFrame before = copy.last();
         copy.apply(frame);
         unavailable = null;
         whole = null;
-        if (frame.whole()) {
-            changes.clear();
+        if (frame.whole() || before == null) {
+            forgetChanges();
             return;
         }
-        if (changes.size() == MAX_CHANGES) {
-            changes.removeFirst();
+        byte[] event = SentEvent.of("pool", PoolPicture.changes(worker, copy, frame, before), json);
+        changes.addLast(new Change(frame.sample(), event));
+        changeBytes += event.length;
+        if (changeBytes > Math.max(MIN_CHANGE_BYTES, 2L * copy.blockCount())) {
+            forgetChanges();
+        } else if (changes.size() > MAX_CHANGES) {
+            changeBytes -= changes.removeFirst().event().length;
         }
-        changes.addLast(new Change(frame.sample(),
-                SentEvent.of("pool", PoolPicture.changes(worker, copy, frame), json)));
+    }
+
+    private void forgetChanges() {
+        changes.clear();
+        changeBytes = 0;
+    }
+
+    /** What is claimed is made room for: it has to be what the worker registered with, and the null block. */
+    private void requirePossible(PoolShape shape) {
+        if (shape.blockCount() != worker.blockCount() + 1 || shape.hostBlockCount() > MAX_HOST_BLOCKS) {
+            throw new EventFormatException("worker " + worker.id() + " registered " + worker.blockCount()
+                    + " blocks, and shows a pool of " + shape.blockCount() + " and " + shape.hostBlockCount());
+        }
     }
 
     private void pause() {

@@ -1,7 +1,6 @@
 package dev.warmpath.router.live;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.warmpath.router.decisions.Decision;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -10,8 +9,8 @@ import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
 
 /**
- * What this router's workers have answered, in all and in the last {@value #WINDOW_SECONDS} seconds. An answer counts
- * when it has ended. Safe for use by several threads.
+ * What this router's workers have answered, in all and in the last {@value #WINDOW_SECONDS} seconds: tokens when they
+ * come, what was found cached when it is told, at the end. Safe for use by several threads.
  */
 final class Totals {
 
@@ -23,12 +22,12 @@ final class Totals {
 
     private final LongSupplier nanoTime;
     private final long startNanos;
-    /** By second, modulo {@value #WINDOW_SECONDS}. */
-    private final Second[] seconds = new Second[WINDOW_SECONDS];
+    /** By second, modulo how many are kept: one more than the window has, since the last one is not over. */
+    private final Second[] seconds = new Second[WINDOW_SECONDS + 1];
     private final long[] sampleNanos = new long[MAX_SAMPLES];
     private final long[] firstTokenNanos = new long[MAX_SAMPLES];
     private long samples;
-    private long requests;
+    private long tries;
     private long failed;
     private long promptTokens;
     private long cachedTokens;
@@ -42,13 +41,20 @@ final class Totals {
         private long completionTokens;
     }
 
+    /** How much of one try has been counted. */
+    static final class Counted {
+        private boolean firstToken;
+        private int drawnTokens;
+    }
+
     /**
      * As it is told.
      *
-     * @param requests     sent to a worker, each try counted
-     * @param failed       tries of those that failed
+     * @param requests     tries: requests sent to a worker
+     * @param failed       of those, that failed
      * @param promptTokens of answers whose workers told what they found cached, as {@code cachedTokens}
      * @param hitRate      the latter by the former, of the last minute; null if there was no such answer
+     * @param promptTokensPerSecond of prompts that came so far as a token
      * @param firstTokenMs how long first tokens took since the decision, in the last minute; null if there was none
      */
     @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -67,34 +73,53 @@ final class Totals {
         Arrays.setAll(seconds, _ -> new Second());
     }
 
-    synchronized void decided() {
-        requests++;
+    /** One more try begins. */
+    synchronized Counted begun() {
+        tries++;
+        return new Counted();
     }
 
-    /** @param promptLength in tokens */
-    synchronized void ended(Decision.Outcome outcome, int promptLength) {
-        long now = nanoTime.getAsLong();
-        Second second = second(now);
-        failed += outcome.end().equals("answered") || outcome.end().equals("left") ? 0 : 1;
-        second.promptTokens += promptLength;
-        if (outcome.cachedTokens() != null) {
-            promptTokens += promptLength;
-            cachedTokens += outcome.cachedTokens();
-            second.countedPromptTokens += promptLength;
-            second.cachedTokens += outcome.cachedTokens();
-        }
-        if (outcome.completionTokens() != null) {
-            completionTokens += outcome.completionTokens();
-            second.completionTokens += outcome.completionTokens();
-        }
-        if (outcome.firstTokenNanos() != null) {
+    /**
+     * How far a try has come.
+     *
+     * @param promptLength in tokens
+     * @param firstNanos   how long its first token took; below 0 while there is none
+     * @param drawnTokens  so far
+     */
+    synchronized void goesOn(Counted counted, int promptLength, long firstNanos, int drawnTokens) {
+        if (firstNanos >= 0 && !counted.firstToken) {
+            counted.firstToken = true;
+            second(nanoTime.getAsLong()).promptTokens += promptLength;
             int place = (int) (samples++ % MAX_SAMPLES);
-            sampleNanos[place] = now;
-            firstTokenNanos[place] = outcome.firstTokenNanos();
+            sampleNanos[place] = nanoTime.getAsLong();
+            firstTokenNanos[place] = firstNanos;
+        }
+        int more = drawnTokens - counted.drawnTokens;
+        if (more > 0) {
+            counted.drawnTokens = drawnTokens;
+            completionTokens += more;
+            second(nanoTime.getAsLong()).completionTokens += more;
         }
     }
 
-    /** @param overSeconds what rates are taken of, the hit rate and first tokens not, 1 to {@value #WINDOW_SECONDS} */
+    /**
+     * A try has ended.
+     *
+     * @param promptLength in tokens
+     * @param foundTokens  of these, that the worker has told to have found cached; null if it has not told
+     */
+    synchronized void ended(boolean hasFailed, int promptLength, @Nullable Integer foundTokens) {
+        failed += hasFailed ? 1 : 0;
+        if (foundTokens != null) {
+            promptTokens += promptLength;
+            cachedTokens += foundTokens;
+            Second second = second(nanoTime.getAsLong());
+            second.countedPromptTokens += promptLength;
+            second.cachedTokens += foundTokens;
+        }
+    }
+
+    /** @param overSeconds whole seconds that rates are taken of, 1 to {@value #WINDOW_SECONDS} */
     synchronized View view(int requestsInFlight, int overSeconds) {
         long now = nanoTime.getAsLong();
         long current = number(now);
@@ -107,12 +132,14 @@ final class Totals {
             if (each.number >= 0 && age < WINDOW_SECONDS) {
                 counted += each.countedPromptTokens;
                 cached += each.cachedTokens;
-                prompt += age < overSeconds ? each.promptTokens : 0;
-                completion += age < overSeconds ? each.completionTokens : 0;
+            }
+            if (each.number >= 0 && age >= 1 && age <= overSeconds) {
+                prompt += each.promptTokens;
+                completion += each.completionTokens;
             }
         }
-        double span = Math.clamp((now - startNanos) / 1e9, 1, overSeconds);
-        return new View(requestsInFlight, requests, failed, promptTokens, cachedTokens, completionTokens,
+        double span = Math.clamp(current, 1, overSeconds);
+        return new View(requestsInFlight, tries, failed, promptTokens, cachedTokens, completionTokens,
                 counted == 0 ? null : (double) cached / counted, prompt / span, completion / span, firstTokens(now));
     }
 
@@ -142,7 +169,7 @@ final class Totals {
 
     private Second second(long now) {
         long number = number(now);
-        int place = (int) (number % WINDOW_SECONDS);
+        int place = (int) (number % seconds.length);
         if (seconds[place].number != number) {
             seconds[place] = new Second();
             seconds[place].number = number;

@@ -48,6 +48,15 @@ class LiveRoutesTest extends RunningRouter {
 
     private static final PoolCounters COUNTERS = new PoolCounters(2, 5, 3, 100, 40, 60, 7, 9, 1, 0, 4, 1, 0);
 
+    /** As workers here register, and the null block. */
+    private static final int BLOCKS = 101;
+
+    private static byte[] cells(JsonNode pool) {
+        byte[] cells = Base64.getDecoder().decode(pool.path("cells").asString());
+        assertThat(cells).hasSize(BLOCKS);
+        return Arrays.copyOf(cells, 6);
+    }
+
     /** The feed as a browser reads it, over a socket of its own. */
     private final class Viewer implements AutoCloseable {
         private final Socket socket;
@@ -105,7 +114,7 @@ class LiveRoutesTest extends RunningRouter {
         }
         var host = new BitSet();
         host.set(1);
-        return new PoolFrame(sample, 1_000, whole, /* held */ false, new PoolShape(4, 8, 3, 1), COUNTERS,
+        return new PoolFrame(sample, 1_000, whole, /* held */ false, new PoolShape(4, BLOCKS, 3, 1), COUNTERS,
                 new PoolBlocks(ids, references, keyed, keys, new long[count]), new int[] {5, 6}, host,
                 List.of(new PoolRequest("r-1", 0, RequestState.RUNNING, 20, 8, 20, 3, 0)));
     }
@@ -157,9 +166,8 @@ class LiveRoutesTest extends RunningRouter {
         try (var viewer = new Viewer("?pools=a")) {
             JsonNode whole = viewer.next("pool");
             assertThat(whole.path("whole").asBoolean()).isTrue();
-            assertThat(Base64.getDecoder().decode(whole.path("cells").asString()))
-                    .as("null, filling once, shared twice, cached, and four free ones")
-                    .containsExactly(0, 3 | 1 << 3, 5 | 2 << 3, 2, 1, 1, 1, 1);
+            assertThat(cells(whole)).as("null, filling once, shared twice, cached, and free ones")
+                    .containsExactly(0, 3 | 1 << 3, 5 | 2 << 3, 2, 1, 1);
             assertThat(Base64.getDecoder().decode(whole.path("host").asString())).containsExactly(0, 1, 0);
             assertThat(whole.path("next").toString()).isEqualTo("[5,6]");
             assertThat(whole.path("counters").path("recompute_preemptions").asInt()).isEqualTo(1);
@@ -171,6 +179,7 @@ class LiveRoutesTest extends RunningRouter {
             JsonNode change = viewer.next("pool");
             assertThat(change.path("whole").asBoolean()).isFalse();
             assertThat(change.path("sample").asInt()).isEqualTo(2);
+            assertThat(change.has("host")).as("it is as before").isFalse();
             assertThat(change.path("changed").toString()).as("40 are told as 31, the most")
                     .isEqualTo("[2," + (3 | 1 << 3) + ",4," + (5 | 31 << 3) + "]");
             assertThat(viewer.next("fleet").path("workers").path(0).path("held").asBoolean(true)).isFalse();
@@ -178,8 +187,7 @@ class LiveRoutesTest extends RunningRouter {
             try (var late = new Viewer("?pools=a")) {
                 JsonNode now = late.next("pool");
                 assertThat(now.path("sample").asInt()).isEqualTo(2);
-                assertThat(Base64.getDecoder().decode(now.path("cells").asString()))
-                        .containsExactly(0, 3 | 1 << 3, 3 | 1 << 3, 2, (byte) (5 | 31 << 3), 1, 1, 1);
+                assertThat(cells(now)).containsExactly(0, 3 | 1 << 3, 3 | 1 << 3, 2, (byte) (5 | 31 << 3), 1);
             }
         }
     }
@@ -192,9 +200,55 @@ class LiveRoutesTest extends RunningRouter {
         join("a").showing("GET", response -> FakeWorker.frames(answers.removeFirst()).apply(response));
 
         try (var viewer = new Viewer("?pools=a")) {
-            JsonNode anew = viewer.next("pool", pool -> pool.path("sample").asInt() != 1);
+            JsonNode anew = viewer.next("pool", pool -> pool.path("sample").asInt() > 1);
             assertThat(anew.path("sample").asInt()).isEqualTo(9);
             assertThat(anew.path("whole").asBoolean()).isTrue();
+        }
+    }
+
+    @Test
+    void a_pool_of_another_size_than_the_worker_registered_with_takes_no_memory_and_is_not_shown() throws IOException {
+        PoolFrame good = frame(1, true);
+        PoolFrame huge = new PoolFrame(1, 1, true, false, new PoolShape(4, 1 << 24, 0, 1), COUNTERS, PoolBlocks.NONE,
+                new int[0], new BitSet(), List.of());
+        join("a").showing("GET", FakeWorker.frames(Flux.just(huge).concatWith(Flux.never())));
+        try (var viewer = new Viewer("?pools=a")) {
+            JsonNode refused = viewer.next("pool");
+            assertThat(refused.path("unavailable").asString()).startsWith("it does not answer now");
+            assertThat(good.shape().blockCount()).isEqualTo(BLOCKS);
+        }
+    }
+
+    @Test
+    void a_worker_that_falls_silent_is_said_to_be_so_and_shown_whole_when_it_is_back() throws IOException {
+        var answers = new ArrayList<>(List.of(Flux.just(frame(1, true, 1, 1)),
+                Flux.just(frame(1, true, 1, 1)).concatWith(Flux.never())));
+        join("a").showing("GET", response -> FakeWorker.frames(answers.removeFirst()).apply(response));
+
+        try (var viewer = new Viewer("?pools=a")) {
+            assertThat(viewer.next("pool", pool -> pool.has("unavailable")).path("unavailable").asString())
+                    .startsWith("it does not answer now");
+            assertThat(cells(viewer.next("pool"))).containsExactly(0, 3 | 1 << 3, 1, 1, 1, 1);
+        }
+    }
+
+    @Test
+    void a_viewer_that_is_far_behind_is_told_all_of_the_pool_in_place_of_100_changes() throws IOException {
+        Sinks.Many<PoolFrame> frames = Sinks.many().replay().all();
+        join("a").showing("GET", FakeWorker.frames(frames.asFlux()));
+        frames.tryEmitNext(frame(1, true));
+        try (var viewer = new Viewer("?pools=a")) {
+            viewer.next("pool");
+            for (int sample = 2; sample <= 101; sample++) {
+                frames.tryEmitNext(frame(sample, false, 1 + sample % 5, sample % 3));
+            }
+            JsonNode last = viewer.next("pool", pool -> pool.path("sample").asInt() == 101);
+            try (var late = new Viewer("?pools=a")) {
+                JsonNode whole = late.next("pool");
+                assertThat(whole.path("sample").asInt()).isEqualTo(101);
+                assertThat(whole.path("whole").asBoolean()).isTrue();
+                assertThat(last.path("requests")).isEqualTo(whole.path("requests"));
+            }
         }
     }
 
@@ -267,7 +321,7 @@ class LiveRoutesTest extends RunningRouter {
 
             assertThat(answer.join().statusCode()).isEqualTo(200);
             String request = ended.path("request").asString();
-            assertThat(ended.path("id").asString()).isEqualTo(request + "/1");
+            assertThat(ended.path("id").asString()).isEqualTo(request + "/1/" + ended.path("at").asString());
             assertThat(made.path("id")).isEqualTo(ended.path("id"));
             JsonNode told = json(management("/actuator/decisions/" + request)).path("decisions").path(0);
             ((ObjectNode) ended).remove("id");
@@ -404,15 +458,41 @@ class LiveRoutesTest extends RunningRouter {
     }
 
     @Test
-    void a_page_that_leaves_in_the_middle_of_an_answer_ends_it() throws IOException {
-        FakeWorker worker = join("a").doing(FakeWorker.hangingAfter(5, 6));
+    void of_17_prompts_of_the_page_at_a_time_the_last_is_refused_until_one_has_been_answered() throws Exception {
+        FakeWorker worker = join("a").doing(FakeWorker.hangingAfter(5));
+        // the API lets four in: the others wait there, and count here
+        List<Socket> sockets = new ArrayList<>();
+        try {
+            for (int i = 0; i < Playground.MAX_REQUESTS; i++) {
+                sockets.add(sendPrompt());
+            }
+            eventually(() -> worker.generations() == 4);
+            eventually(() -> page("/live/playground/route", "POST", "{}").statusCode() == 503);
+            sockets.removeFirst().close();
+            eventually(() -> page("/live/playground/route", "POST", "{}").statusCode() == 400);
+        } finally {
+            for (Socket each : sockets) {
+                each.close();
+            }
+        }
+        eventually(() -> worker.generations() == 0);
+    }
+
+    private Socket sendPrompt() throws IOException {
         byte[] body = "{\"model\":\"tiny\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"the\"}]}"
                 .getBytes(StandardCharsets.US_ASCII);
-        try (var socket = new Socket("127.0.0.1", managementPort())) {
-            socket.getOutputStream().write(("POST /live/playground/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
-                    + "content-type: application/json\r\n" + PageGuard.PAGE_HEADER + ": 1\r\ncontent-length: "
-                    + body.length + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
-            socket.getOutputStream().write(body);
+        var socket = new Socket("127.0.0.1", managementPort());
+        socket.getOutputStream().write(("POST /live/playground/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
+                + "content-type: application/json\r\n" + PageGuard.PAGE_HEADER + ": 1\r\ncontent-length: "
+                + body.length + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream().write(body);
+        return socket;
+    }
+
+    @Test
+    void a_page_that_leaves_in_the_middle_of_an_answer_ends_it() throws IOException {
+        FakeWorker worker = join("a").doing(FakeWorker.hangingAfter(5, 6));
+        try (Socket socket = sendPrompt()) {
             assertThat(socket.getInputStream().read()).isEqualTo('H');
             assertThat(worker.generations()).isEqualTo(1);
         }

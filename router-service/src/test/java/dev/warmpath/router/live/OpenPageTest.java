@@ -3,10 +3,14 @@ package dev.warmpath.router.live;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.RunningRouter;
+import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.test.context.TestPropertySource;
 import reactor.core.publisher.Mono;
@@ -31,6 +35,18 @@ class OpenPageTest extends RunningRouter {
         assertThat(send(page("/live/workers/a/hold", "PUT").header("authorization", "Bearer boss").build())
                 .statusCode()).isEqualTo(204);
         assertThat(management("/live/fleet").statusCode()).isEqualTo(200);
+    }
+
+    @Test
+    void on_loopback_a_name_that_somebody_lets_point_here_is_not_answered_with_a_token_either() throws IOException {
+        for (String path : List.of("/live/fleet", "/live/prefixes", "/")) {
+            try (var socket = new Socket("127.0.0.1", managementPort())) {
+                socket.getOutputStream().write(("GET " + path + " HTTP/1.1\r\nhost: rebound.example\r\n"
+                        + "connection: close\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+                assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                        .startsWith("HTTP/1.1 403");
+            }
+        }
     }
 
     @Test

@@ -1,9 +1,7 @@
 package dev.warmpath.router.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
-import dev.warmpath.router.decisions.Decision.Outcome;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -12,12 +10,18 @@ class TotalsTest {
     private long nanos = 5;
     private final Totals totals = new Totals(() -> nanos);
 
-    private static Outcome answered(long firstTokenMillis, Integer cached, int completion) {
-        return new Outcome("answered", TimeUnit.MILLISECONDS.toNanos(firstTokenMillis), 0, cached, completion);
-    }
-
     private void pass(double seconds) {
         nanos += (long) (seconds * 1e9);
+    }
+
+    private Totals.Counted firstToken(int promptLength, long millis) {
+        Totals.Counted counted = totals.begun();
+        totals.goesOn(counted, promptLength, TimeUnit.MILLISECONDS.toNanos(millis), 1);
+        return counted;
+    }
+
+    private Totals.View view() {
+        return totals.view(0, 10);
     }
 
     @Test
@@ -27,73 +31,92 @@ class TotalsTest {
 
     @Test
     void the_hit_rate_is_cached_tokens_by_prompt_tokens_of_those_whose_workers_told() {
-        totals.ended(answered(10, 96, 5), 100);
-        totals.ended(answered(10, 0, 5), 300);
-        totals.ended(answered(10, null, 5), 1_000);
+        totals.ended(false, 100, 96);
+        totals.ended(false, 300, 0);
+        totals.ended(false, 1_000, null);
 
-        assertThat(totals.view(0, 10)).satisfies(view -> {
-            assertThat(view.hitRate()).isEqualTo(0.24);
-            assertThat(view.promptTokens()).isEqualTo(400);
-            assertThat(view.cachedTokens()).isEqualTo(96);
-            assertThat(view.completionTokens()).isEqualTo(15);
-        });
+        assertThat(view().hitRate()).isEqualTo(0.24);
+        assertThat(view().promptTokens()).isEqualTo(400);
+        assertThat(view().cachedTokens()).isEqualTo(96);
+    }
+
+    @Test
+    void tokens_count_in_the_second_in_which_they_come_and_once() {
+        pass(100);
+        Totals.Counted answer = totals.begun();
+        for (int second = 1; second <= 10; second++) {
+            totals.goesOn(answer, 50, 1, 20 * second);
+            totals.goesOn(answer, 50, 1, 20 * second);
+            pass(1);
+        }
+        assertThat(view().tokensPerSecond()).isEqualTo(20);
+        assertThat(view().completionTokens()).isEqualTo(200);
+        assertThat(view().promptTokensPerSecond()).as("50 in ten seconds, with the first token").isEqualTo(5);
+        pass(5);
+        assertThat(view().tokensPerSecond()).as("five of these ten seconds had tokens").isEqualTo(10);
+    }
+
+    @Test
+    void a_try_without_a_token_books_no_prompt() {
+        pass(10);
+        totals.goesOn(totals.begun(), 100, -1, 0);
+        firstToken(30, 5);
+        pass(1);
+        assertThat(view().promptTokensPerSecond()).isEqualTo(3);
+        assertThat(view().requests()).isEqualTo(2);
+    }
+
+    @Test
+    void the_second_that_goes_on_does_not_count_yet() {
+        pass(20);
+        firstToken(100, 5);
+        assertThat(view().promptTokensPerSecond()).isZero();
+        pass(1);
+        assertThat(view().promptTokensPerSecond()).isEqualTo(10);
+    }
+
+    @Test
+    void of_a_router_two_seconds_old_rates_are_of_two_seconds() {
+        totals.goesOn(totals.begun(), 100, 1, 30);
+        pass(2);
+        assertThat(view().tokensPerSecond()).isEqualTo(15);
     }
 
     @Test
     void rates_are_of_ten_seconds_and_hit_rate_and_first_tokens_of_sixty() {
         pass(100);
-        totals.ended(answered(40, 50, 20), 100);
-        pass(9.5);
-        assertThat(totals.view(0, 10)).satisfies(view -> {
-            assertThat(view.tokensPerSecond()).isEqualTo(2);
-            assertThat(view.promptTokensPerSecond()).isEqualTo(10);
-        });
-        pass(1);
-        assertThat(totals.view(0, 10)).satisfies(view -> {
-            assertThat(view.tokensPerSecond()).isZero();
-            assertThat(view.hitRate()).isEqualTo(0.5);
-            assertThat(view.firstTokenMs()).isEqualTo(new Totals.Quantiles(40, 40));
-        });
+        firstToken(100, 40);
+        totals.ended(false, 100, 50);
+        pass(11);
+        assertThat(view().promptTokensPerSecond()).isZero();
+        assertThat(view().hitRate()).isEqualTo(0.5);
+        assertThat(view().firstTokenMs()).isEqualTo(new Totals.Quantiles(40, 40));
         pass(50);
-        assertThat(totals.view(0, 10)).satisfies(view -> {
-            assertThat(view.hitRate()).isNull();
-            assertThat(view.firstTokenMs()).isNull();
-            assertThat(view.cachedTokens()).as("in all").isEqualTo(50);
-        });
-    }
-
-    @Test
-    void of_a_router_two_seconds_old_rates_are_of_two_seconds() {
-        pass(2);
-        totals.ended(answered(1, 0, 30), 100);
-        assertThat(totals.view(0, 10).tokensPerSecond()).isCloseTo(15, within(1e-6));
+        assertThat(view().hitRate()).isNull();
+        assertThat(view().firstTokenMs()).isNull();
+        assertThat(view().cachedTokens()).as("in all").isEqualTo(50);
     }
 
     @Test
     void of_a_hundred_first_tokens_the_median_is_the_fiftieth_and_p99_the_ninety_ninth() {
         for (int i = 100; i >= 1; i--) {
-            totals.ended(answered(i, 0, 1), 10);
+            firstToken(10, i);
         }
-        assertThat(totals.view(0, 10).firstTokenMs()).isEqualTo(new Totals.Quantiles(50, 99));
+        assertThat(view().firstTokenMs()).isEqualTo(new Totals.Quantiles(50, 99));
     }
 
     @Test
     void of_two_thousand_first_tokens_in_a_minute_the_last_1024_count() {
         for (int i = 1; i <= 2_000; i++) {
-            totals.ended(answered(i, 0, 1), 10);
+            firstToken(10, i);
         }
-        assertThat(totals.view(0, 10).firstTokenMs()).isEqualTo(new Totals.Quantiles(976 + 512, 976 + 1_014));
+        assertThat(view().firstTokenMs()).isEqualTo(new Totals.Quantiles(976 + 512, 976 + 1_014));
     }
 
     @Test
-    void whoever_left_is_no_failure_and_a_lost_worker_is_one() {
-        totals.decided();
-        totals.decided();
-        totals.ended(new Outcome("left", null, 1, null, null), 10);
-        totals.ended(new Outcome("worker_lost", null, 1, null, null), 10);
-        assertThat(totals.view(0, 10)).satisfies(view -> {
-            assertThat(view.requests()).isEqualTo(2);
-            assertThat(view.failed()).isEqualTo(1);
-        });
+    void a_lost_worker_is_a_failure() {
+        totals.ended(false, 10, null);
+        totals.ended(true, 10, null);
+        assertThat(view().failed()).isEqualTo(1);
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.pool.Stepped;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -139,6 +140,11 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
         CompletableFuture<Boolean> done = loop.commands().resetPrefixCache();
         LockSupport.unpark(thread);
         return done;
+    }
+
+    /** The shape of the pool of blocks. */
+    public KvCacheSettings cacheSettings() {
+        return loop.cacheSettings();
     }
 
     /**

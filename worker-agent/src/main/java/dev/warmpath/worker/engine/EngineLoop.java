@@ -9,6 +9,7 @@ import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.flightrecorder.StepEvent;
 import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
@@ -122,6 +123,10 @@ public final class EngineLoop {
 
     Observations observations() {
         return observations;
+    }
+
+    KvCacheSettings cacheSettings() {
+        return cache.settings();
     }
 
     int mostGenerations() {

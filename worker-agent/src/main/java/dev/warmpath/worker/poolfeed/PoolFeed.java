@@ -5,6 +5,7 @@ import dev.warmpath.protocol.pool.PoolCodec;
 import dev.warmpath.protocol.pool.PoolFrame;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.RefusedException;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.PoolImage;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -112,11 +113,13 @@ public final class PoolFeed {
     }
 
     private void sampleWhileRead() throws InterruptedException, ExecutionException {
+        KvCacheSettings settings = engine.cacheSettings();
+        var image = new PoolImage(settings.blockCount(), settings.hostBlockCount());
+        var other = new PoolImage(settings.blockCount(), settings.hostBlockCount());
         PoolSample before = null;
-        PoolImage spare = null;
         long restNanos = 0;
         while (rest(restNanos)) {
-            PoolSample now = take(spare);
+            PoolSample now = take(image);
             restNanos = LEAST_INTERVAL.toNanos();
             if (now != null) {
                 number++;
@@ -124,18 +127,17 @@ public final class PoolFeed {
                 // one copy that had to wait for a processor says nothing
                 long copyNanos = before == null ? now.copyNanos() : Math.min(now.copyNanos(), before.copyNanos());
                 restNanos = Math.max(restNanos, REST_PER_COPY * copyNanos);
-                spare = before == null ? null : before.image();
                 before = now;
+                image = other;
+                other = now.image();
             }
         }
     }
 
     /** @return null if too many others look at the engine */
-    private @Nullable PoolSample take(@Nullable PoolImage spare) throws InterruptedException, ExecutionException {
+    private @Nullable PoolSample take(PoolImage image) throws InterruptedException, ExecutionException {
         try {
-            return engine.look(books -> PoolSample.take(books, spare != null ? spare
-                    : new PoolImage(books.pool().settings().blockCount(), books.pool().settings().hostBlockCount())))
-                    .get();
+            return engine.look(books -> PoolSample.take(books, image)).get();
         } catch (RefusedException e) {
             log.debug("no sample this time", e);
             return null;

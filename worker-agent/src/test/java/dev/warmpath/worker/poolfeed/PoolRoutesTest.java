@@ -208,6 +208,33 @@ class PoolRoutesTest {
     }
 
     @Test
+    void fifty_readers_that_leave_as_soon_as_they_have_asked_take_nobodys_place() throws Exception {
+        for (int i = 0; i < 50; i++) {
+            try (var socket = new Socket()) {
+                socket.connect(server.address());
+                socket.getOutputStream().write(("GET %s HTTP/1.1\r\nhost: w\r\nauthorization: Bearer hush\r\n\r\n")
+                        .formatted(STREAM).getBytes(StandardCharsets.US_ASCII));
+            }
+        }
+        try (DataInputStream in = framesOnceThereIsRoom()) {
+            assertThat(next(in, new PoolCopy()).whole()).isTrue();
+            while (routes.feed().readerCount() > 1) {
+                Thread.sleep(5);
+            }
+        }
+    }
+
+    private DataInputStream framesOnceThereIsRoom() throws IOException, InterruptedException {
+        while (true) {
+            HttpResponse<InputStream> answer = open(STREAM);
+            if (answer.statusCode() == 200) {
+                return new DataInputStream(answer.body());
+            }
+            answer.body().close();
+        }
+    }
+
+    @Test
     void another_epoch_is_a_conflict_and_without_the_token_nothing_is_shown_or_stepped() throws Exception {
         assertThat(send("GET", Protocol.POOL_PATH + "?epoch=6").body())
                 .contains("worker w has epoch 7, the reader expects 6");
@@ -336,10 +363,14 @@ class PoolRoutesTest {
     }
 
     private DataInputStream frames() throws IOException, InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(uri(STREAM)).header("Authorization", "Bearer hush").build();
-        HttpResponse<InputStream> answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
+        HttpResponse<InputStream> answer = open(STREAM);
         assertThat(answer.statusCode()).isEqualTo(200);
         return new DataInputStream(answer.body());
+    }
+
+    private HttpResponse<InputStream> open(String path) throws IOException, InterruptedException {
+        return http.send(HttpRequest.newBuilder(uri(path)).header("Authorization", "Bearer hush").build(),
+                HttpResponse.BodyHandlers.ofInputStream());
     }
 
     private static PoolFrame next(DataInputStream in, PoolCopy copy) throws IOException {
