@@ -36,8 +36,8 @@ export class Numbers {
             prompt_tokens_per_second: new Chart('Prompt tokens a second', rate),
             running: new Chart('Running requests', count),
             waiting: new Chart('Waiting requests', count),
-            evictions: new Chart('Evictions a second, watched workers', rate),
-            preemptions: new Chart('Preemptions a second, watched workers', rate),
+            evictions: new Chart('Evictions a second', rate),
+            preemptions: new Chart('Preemptions a second', rate),
         };
         [['usage', 'KV usage'], ['hit_rate', 'hit rate'], ['first_token', 'first token'], ['tokens', 'tokens/s'],
             ['load', 'running + waiting'], ['pressure', 'evictions, preemptions (watched)'],
@@ -113,8 +113,8 @@ export class Numbers {
                 + `${count(router.prompt_tokens)} since the start`,
             running: 'sum of what workers say; in flight at this router: ' + count(router.requests_in_flight),
             waiting: `sum of what workers say; tries sent ${count(router.requests)}, failed ${count(router.failed)}`,
-            evictions: `cached blocks given away; ${count(now.evictions)} since these workers' start`,
-            preemptions: `requests that gave way; ${count(now.preemptions)} since these workers' start`,
+            evictions: `cached blocks given away by watched workers; ${count(now.evictions)} since their start`,
+            preemptions: `requests that gave way at watched workers; ${count(now.preemptions)} since their start`,
         };
         Object.entries(this.#charts).forEach(([name, chart]) => chart.show(this.#series[name], formulas[name]));
     }
