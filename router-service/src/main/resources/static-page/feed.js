@@ -92,9 +92,10 @@ export class Feed {
             return;
         }
         this.#close();
-        if (this.#hasTold) {
+        if (this.state !== 'refused') {
             this.#become('lost');
-        } else {
+        }
+        if (!this.#hasTold) {
             this.#askWhy();
         }
         this.#timer = setTimeout(() => this.open(), this.#wait);
