@@ -32,6 +32,8 @@ public final class FleetStart {
     /** Of the process of a worker that only passes on. */
     private static final int WORKER_BESIDE_MB = 700;
     private static final int REDIS_MB = 256;
+    /** Of this command's process, which the launcher script gives a heap of 64. */
+    private static final int COMMAND_MB = 128;
 
     private final Installation installation;
     private final Ending ending;
@@ -160,7 +162,7 @@ public final class FleetStart {
 
     private int besideMegabytes(int routerHeap) {
         return wishes.routers() * (routerHeap + ROUTER_BESIDE_MB) + wishes.engines().size() * WORKER_BESIDE_MB
-                + (wishes.redis().equals(Wishes.EMBEDDED) ? REDIS_MB : 0);
+                + (wishes.redis().equals(Wishes.EMBEDDED) ? REDIS_MB : 0) + (wishes.isDetached() ? 0 : COMMAND_MB);
     }
 
     private @Nullable String set(String name, @Nullable String otherwise) {
