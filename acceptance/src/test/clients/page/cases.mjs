@@ -1,6 +1,7 @@
 /** What the fleet page must do, on a real fleet of two workers. The case's name is the first argument. */
 import assert from 'node:assert/strict';
 import {randomUUID} from 'node:crypto';
+import {writeFileSync} from 'node:fs';
 import {connect, createServer} from 'node:net';
 import {ask, findings, number, open, picture, withPage} from './browser.mjs';
 
@@ -8,7 +9,7 @@ const MODEL = process.env.MODEL;
 const SECTIONS = ['live', 'numbers', 'decisions', 'prefixes', 'calculator', 'walks'];
 
 const cases = {
-    loads, prompt, decision, step, calculator, prefixes, hashes, lost, keyboard, leaves,
+    loads, prompt, decision, step, calculator, prefixes, hashes, lost, full, keyboard, leaves, token,
     light: () => looks('light', {colorScheme: 'light'}),
     dark: () => looks('dark', {colorScheme: 'dark'}),
     phone: () => looks('phone', {colorScheme: 'dark', viewport: {width: 360, height: 780}, hasTouch: true}),
@@ -55,13 +56,35 @@ async function sent(page, times) {
     return {worker: cells[0], prompt: number(cells[2]), cached: number(cells[3].split(' ')[0])};
 }
 
-/** A prompt leaves its blocks cached; sent again it finds them, and two at once share them. */
+/** Waits until a card's numbers are so. @returns {Promise<number[]>} in use, cached, free, all */
+async function factsWhen(card, isSo) {
+    while (true) {
+        const facts = factsOf(await card.locator('p.data').first().innerText());
+        if (isSo(...facts)) {
+            return facts;
+        }
+        await new Promise(resolve => setTimeout(resolve, 100));
+    }
+}
+
+/**
+ * A prompt leaves its blocks cached; sent again it finds them, and two at once hold and share them. With a block table
+ * open and a worker held, nobody is shut out.
+ */
 async function prompt() {
     await withPage({}, async page => {
         const system = long('prompt');
         await page.locator('.pool').nth(1).waitFor();
+        const cards = page.locator('.pool');
+        const before = {};
+        for (const each of await cards.all()) {
+            [, before[await each.getAttribute('data-worker')]] = await factsWhen(each, held => held === 0);
+        }
         await send(page, 'What is a KV cache?', system);
         const first = await sent(page, 1);
+        const full = Math.floor(first.prompt / 16) - Math.floor(first.cached / 16);
+        await factsWhen(page.locator(`.pool[data-worker="${first.worker}"]`),
+            (held, cached) => held === 0 && cached >= before[first.worker] + full);
         assert.ok(first.prompt > 500 && first.cached < 64, JSON.stringify(first));
         await indexed(chatOf(system, 'What is a KV cache?'));
         await send(page, 'What is a KV cache?');
@@ -81,11 +104,13 @@ async function prompt() {
             await card.locator('.controls').getByText(`1 step, ${tokens} drawn.`).waitFor();
         }
         await card.getByText(/\([\d,]+ shared\)/).waitFor();
+        await factsWhen(card, held => held >= Math.floor(first.prompt / 16));
         await card.locator('tbody th button').first().click();
         await card.locator('.block-table').getByText('▣ shared').first().waitFor();
         await card.locator('.block-table').getByText('◆ prefix hit').first().waitFor();
         await card.locator('.block-table tbody tr').first().hover();
         await picture(page, 'block-table');
+        assert.deepEqual(await findings(page), []);
         await card.locator('button', {hasText: 'Release'}).click();
         await answer;
     });
@@ -107,8 +132,9 @@ async function decision() {
         const system = long('decision');
         const body = chatOf(system, 'Who are you?');
         await ask(process.env.ROUTER_URL, '/v1/chat/completions', body);
-        const route = await indexed(body);
+        await indexed(body);
         await page.locator('.pool').nth(1).waitFor();
+        const route = await settled(body);
         await send(page, 'Who are you?', system);
         const {worker, cached} = await sent(page, 1);
         assert.equal(worker, route.worker);
@@ -120,14 +146,19 @@ async function decision() {
         await row.locator('button').click();
         const [made] = (await ask(process.env.PAGE_URL,
             `/actuator/decisions/${await row.getAttribute('data-request')}`)).decisions;
-        assert.deepEqual(made.candidates.map(held), route.candidates.map(held));
-        const details = page.locator('.decision-details');
+        assert.deepEqual(made.candidates.map(asCosted), route.candidates.map(asCosted));
+        const details = page.locator('#decisions .decision-details');
         for (const candidate of made.candidates) {
             const shown = details.locator(`tr[data-candidate="${candidate.worker}"]`);
             const cell = async name => number(await shown.locator(`[data-name="${name}"]`).innerText());
             assert.equal(await cell('matched_blocks'), candidate.matched_blocks, candidate.worker);
             assert.equal(await cell('cost'), candidate.cost, candidate.worker);
-            assert.equal(await cell('uncached'), candidate.terms.uncached, candidate.worker);
+            for (const [name, value] of Object.entries(candidate.terms)) {
+                // a term that is nothing for everybody has no column
+                if (made.candidates.some(each => each.terms[name] !== 0)) {
+                    assert.equal(await cell(name), value, `${candidate.worker}, ${name}`);
+                }
+            }
         }
         assert.match(await details.locator('.why').innerText(), new RegExp(`^${route.worker} holds`));
         await details.getByText('Ended: answered').waitFor();
@@ -135,9 +166,23 @@ async function decision() {
     });
 }
 
-/** Of a candidate, what is the same at two moments between which nothing happens; its load fades within seconds. */
-const held = ({worker, matched_blocks, promised_blocks, terms}) =>
-    ({worker, matched_blocks, promised_blocks, uncached: terms.uncached});
+/** Of a candidate, what the choice was made by. */
+const asCosted = ({worker, matched_blocks, promised_blocks, cost, terms}) =>
+    ({worker, matched_blocks, promised_blocks, cost, terms});
+
+/** Waits until the load of earlier requests has faded from the costs. @returns {Promise<Object>} where it would go */
+async function settled(body) {
+    let before = null;
+    while (true) {
+        const route = await ask(process.env.ROUTER_URL, '/v1/route', body);
+        const now = JSON.stringify(route.candidates.map(asCosted));
+        if (now === before && route.candidates.every(each => !each.terms.delay)) {
+            return route;
+        }
+        before = now;
+        await new Promise(resolve => setTimeout(resolve, 2_000));
+    }
+}
 
 /** Waits until the router's index has all full blocks of a prompt. @returns {Promise<Object>} where it would go now */
 async function indexed(body) {
@@ -240,6 +285,52 @@ async function lost() {
     }
 }
 
+/** One more than may watch is told why, and watches as soon as there is room. */
+async function full() {
+    await withPage({}, async page => {
+        const others = new AbortController();
+        while (true) {
+            const response = await fetch(new URL('/live', process.env.PAGE_URL), {signal: others.signal});
+            if (!response.ok) {
+                assert.equal(response.status, 503);
+                break;
+            }
+        }
+        const late = await page.context().newPage();
+        await late.goto(process.env.PAGE_URL);
+        await late.locator('#connection[data-state="refused"]', {hasText: 'watch this router already'}).waitFor();
+        others.abort();
+        await late.locator('#connection[data-state="open"]').waitFor();
+    });
+}
+
+/** A page that is there before any worker learns of it and of its models, and does nothing without the token. */
+async function token() {
+    await withPage({excused: /status of 401/}, async page => {
+        await page.locator('#pools').getByText('No worker is there.').waitFor();
+        assert.equal(await page.locator('#model option').count(), 0);
+        writeFileSync(process.env.OPENED, '');
+        await page.locator('#model option', {hasText: MODEL}).waitFor({state: 'attached'});
+        const card = page.locator('.pool');
+        await card.locator('p.data', {hasText: 'in use'}).first().waitFor();
+
+        const refusal = 'the management token is missing or wrong';
+        await page.fill('#token', 'wrong');
+        await send(page, 'What is a KV cache?');
+        await page.locator('#playground').getByText(refusal).waitFor();
+        await card.locator('button', {hasText: 'Empty the cache'}).click();
+        await card.locator('.controls').getByText(refusal).waitFor();
+        await page.fill('#token', process.env.TOKEN);
+        await card.locator('button', {hasText: 'Empty the cache'}).click();
+        await card.locator('.controls').getByText('Its cache is empty.').waitFor();
+        await open(page, 'numbers');
+        await page.locator('#numbers tbody tr', {hasText: '● ready'}).waitFor();
+        await open(page, 'live');
+        await send(page, 'What is a KV cache?');
+        assert.equal((await sent(page, 1)).worker, 'worker-1');
+    });
+}
+
 /** A way to the router's port that can be cut. */
 async function openLine() {
     const router = new URL(process.env.PAGE_URL);
@@ -282,7 +373,7 @@ async function leaves() {
     });
 }
 
-/** Without a mouse: to a block and its details, to another section, through a walk. */
+/** Without a mouse: to a block and its details, to larger cells and back, to another section, through a walk. */
 async function keyboard() {
     await withPage({}, async page => {
         const card = page.locator('.pool').first();
@@ -291,6 +382,12 @@ async function keyboard() {
         await page.keyboard.press('ArrowRight');
         await page.keyboard.press('Enter');
         await card.locator('.block-details', {hasText: 'Block 1'}).locator('dl').waitFor();
+        const height = () => card.locator('.sheet').first().evaluate(sheet => sheet.offsetHeight);
+        const fitting = await height();
+        await page.keyboard.press('+');
+        assert.ok(await height() > fitting, `${await height()} pixels after ${fitting}`);
+        await page.keyboard.press('-');
+        assert.equal(await height(), fitting);
         await page.locator('nav a[href="#walks"]').focus();
         await page.keyboard.press('Enter');
         const next = page.locator('#walks-body button', {hasText: 'Next'});

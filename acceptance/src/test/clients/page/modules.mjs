@@ -3,7 +3,7 @@
  * the arithmetic of a start, which is held against numbers of the worker's own. {@code MODULES} names their folder.
  */
 import assert from 'node:assert/strict';
-import {cpSync} from 'node:fs';
+import {cpSync, readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 const here = new URL('./modules/', import.meta.url);
@@ -16,6 +16,10 @@ const {pool: poolOf, fault, MODELS, CARDS} = await load('arithmetic.js');
 const {SmallPool} = await load('smallpool.js');
 const {Series} = await load('series.js');
 const {treeOf} = await load('tree.js');
+const {Growth} = await load('growth.js');
+const {Newest, microsOf} = await load('newest.js');
+const {sums} = await load('numbers.js');
+const {meaningOfLeftOut, why} = await load('terms.js');
 
 const base64 = bytes => Buffer.from(bytes).toString('base64');
 const whole = (sample, cells, more = {}) => ({worker: 'worker-1', epoch: 1, whole: true, sample, block_size: 16,
@@ -159,15 +163,107 @@ test('the small pool takes the same blocks as the worker\'s manager', () => {
     }
 });
 
-test('a series keeps five minutes, and gaps as gaps', () => {
+test('a series keeps five minutes by its seconds, and what is not known as such', () => {
     const series = new Series();
-    series.begin(Array.from({length: 400}, (_, i) => i));
-    series.add(undefined);
-    series.add(7);
+    series.begin(Array.from({length: 400}, (_, i) => i), 1_000);
     assert.equal(series.points.length, 300);
-    assert.deepEqual(series.points.slice(-3), [399, null, 7]);
+    series.add(1_002, undefined);
+    series.add(1_004, 7);
+    assert.deepEqual(series.points.slice(-3).map(point => [point.second, point.value]),
+        [[1_000, 399], [1_002, null], [1_004, 7]]);
+    assert.equal(series.points[0].second, 705);
     assert.deepEqual(series.range, {least: 7, most: 399});
+    series.add(1_003, 5);
+    assert.deepEqual(series.points.slice(-2).map(point => point.second), [1_002, 1_003]);
 });
+
+test('what the router has kept takes the place of the same time, and of no other', () => {
+    const series = new Series();
+    [[10, 1], [11, 2], [12, 3], [13, 4]].forEach(([second, value]) => series.add(second, value));
+    series.begin([], 0);
+    assert.equal(series.points.length, 4);
+    series.begin([30, null, 50], 14);
+    assert.deepEqual(series.points.map(point => [point.second, point.value]),
+        [[10, 1], [11, 2], [12, 30], [13, null], [14, 50]]);
+});
+
+test('a worker that comes, leaves or starts anew is no burst of evictions', () => {
+    const growth = new Growth();
+    growth.take('worker-1', 1, {evictions: 1_000});
+    assert.deepEqual(growth.perSecond(10), {});
+    growth.take('worker-1', 1, {evictions: 1_006});
+    growth.take('worker-2', 1, {evictions: 50_000});
+    assert.deepEqual(growth.perSecond(12), {evictions: 3});
+    growth.take('worker-1', 2, {evictions: 4});
+    growth.take('worker-2', 1, {evictions: 50_010});
+    assert.deepEqual(growth.perSecond(14), {evictions: 5});
+    assert.equal(growth.total('evictions'), 50_014);
+    growth.retain(id => id === 'worker-1');
+    growth.take('worker-1', 2, {evictions: 6});
+    assert.deepEqual(growth.perSecond(15), {evictions: 2});
+    assert.equal(growth.total('evictions'), 6);
+});
+
+test('a worker that has not told its free blocks counts neither as full nor as empty', () => {
+    const router = {hit_rate: null, first_token_ms: null, tokens_per_second: 0, prompt_tokens_per_second: 0};
+    const {blocks, used, usage} = sums({router, workers: [{blocks: 100, free_blocks: 75, usage: 0.25},
+        {blocks: 900, free_blocks: null, usage: null}]});
+    assert.deepEqual([blocks, used, usage], [100, 25, 0.25]);
+    assert.equal(sums({router, workers: [{blocks: 900, free_blocks: null}]}).usage, null);
+});
+
+test('decisions stand by their time, whenever they come, and the oldest goes', () => {
+    const newest = new Newest(3);
+    assert.deepEqual(newest.add('b', 20), {place: 0, dropped: null});
+    assert.deepEqual(newest.add('d', 40), {place: 0, dropped: null});
+    assert.deepEqual(newest.add('c', 30), {place: 1, dropped: null});
+    assert.deepEqual(newest.add('e', 50), {place: 0, dropped: 'b'});
+    assert.deepEqual(newest.add('a', 10), {place: 3, dropped: 'a'});
+    assert.equal(microsOf('2026-11-27T04:40:13.123456Z') - microsOf('2026-11-27T04:40:13.123Z'), 456);
+    assert.equal(microsOf('2026-11-27T04:40:13Z') - microsOf('2026-11-27T04:40:12.999999999Z'), 1);
+    assert.equal(microsOf(undefined), 0);
+});
+
+test('why a worker was chosen is said by the numbers of the decision', () => {
+    const candidate = (worker, matched, cost) => ({worker, matched_blocks: matched, cost, terms: {uncached: cost}});
+    const said = (reason, candidates, more = {}) => why({worker: 'worker-1', reason, prompt_tokens: 160, block_size: 16,
+        candidates, ...more});
+    const alike = [candidate('worker-1', 4, 96), candidate('worker-2', 4, 120)];
+    assert.match(said('load', alike), /^worker-1 holds 4 of the prompt's 10 full blocks, nobody holds more/);
+    assert.match(said('load', [candidate('worker-1', 4, 96), candidate('worker-2', 6, 120)]),
+        /^Another holds more \(6 blocks\)/);
+    assert.match(said('load', alike, {fleet_cached_tokens: 112}), /^Another holds more \(7 blocks\)/);
+    assert.match(said('load', [candidate('worker-1', 0, 96)]), /^Nobody holds any of it/);
+    assert.match(said('prefix', [candidate('worker-1', 4, 96), candidate('worker-2', 6, 120)]), /full blocks\. /);
+    assert.match(meaningOfLeftOut('outdated'), /too old/);
+});
+
+test('in grey, too, each state of a small cell is far from the one before', () => {
+    const style = readFileSync(new URL('style.css', here), 'utf8');
+    for (const theme of [0, 1]) {
+        const contrasts = ['free', 'cached', 'filling', 'used', 'shared'].map(state => contrast(
+            colour(style, `cell-${state}`, theme), colour(style, 'surface', theme)));
+        [1, ...contrasts].slice(0, -1).forEach((before, i) => assert.ok(contrasts[i] / before > 1.6,
+            `${['light', 'dark'][theme]}: ${contrasts.map(each => each.toFixed(1))}`));
+    }
+});
+
+/** @param {number} theme 0: light, 1: dark */
+function colour(style, name, theme) {
+    return style.match(new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`))[1 + theme];
+}
+
+/** As the WCAG have it: 1 to 21. */
+function contrast(one, other) {
+    const [dark, light] = [one, other].map(luminance).sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(hex) {
+    const [red, green, blue] = [1, 3, 5].map(from => parseInt(hex.slice(from, from + 2), 16) / 255)
+        .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
 
 test('nodes stand under their parents, the most wanted first, and strangers at the root', () => {
     const node = (key, parent, hits) => ({key, parent, hits});

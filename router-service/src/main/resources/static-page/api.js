@@ -3,6 +3,9 @@
  * prefix, too. Every write carries a header that other origins cannot send, and a token where the router asks for one.
  */
 
+/** A refusal comes at once or not at all; browsers have few connections for a server that hangs. */
+const LONGEST_REFUSAL_MILLIS = 3_000;
+
 let token = '';
 let key = '';
 
@@ -48,6 +51,24 @@ export async function post(method, path, body, signal) {
         headers['content-type'] = 'application/json';
     }
     return ask(path, {method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body)});
+}
+
+/**
+ * Why something that streams is refused; what it would stream is not read.
+ * @returns {Promise<?string>} null if it is not, or nobody answers
+ */
+export async function refusalOf(path) {
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), LONGEST_REFUSAL_MILLIS);
+    try {
+        await ask(path, {signal: abort.signal});
+        return null;
+    } catch (failure) {
+        return failure.status > 0 ? failure.message : null;
+    } finally {
+        clearTimeout(timer);
+        abort.abort();
+    }
 }
 
 async function ask(path, options) {

@@ -17,6 +17,7 @@ const STATES = {
     connecting: '◌ connecting…',
     open: '● live',
     lost: '○ the feed is lost; trying again',
+    refused: '○ the router refuses the feed',
     paused: '◌ paused while nobody looks',
 };
 
@@ -37,13 +38,10 @@ const hashWalk = new HashWalk(byId('walks-body'), feed);
 feed.on('state', state => {
     const connection = byId('connection');
     connection.dataset.state = state;
-    setText(connection, STATES[state]);
-    document.body.classList.toggle('is-stale', state === 'lost');
+    setText(connection, feed.refusal === null ? STATES[state] : `${STATES[state]}: ${feed.refusal}; trying again`);
+    document.body.classList.toggle('is-stale', state === 'lost' || state === 'refused');
 });
-feed.on('hello', hello => {
-    setText(byId('version'), [hello.router, hello.version].filter(Boolean).join(' · '));
-    hashWalk.seen(location.hash === '#walks');
-});
+feed.on('hello', hello => setText(byId('version'), [hello.router, hello.version].filter(Boolean).join(' · ')));
 feed.on('fleet', fleet => setText(byId('index-facts'), fleet.index
     ? `Index: ${fleet.index.entries} entries of ${fleet.index.workers} workers, ${fleet.index.keys} different blocks.`
     : ''));

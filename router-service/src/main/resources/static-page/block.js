@@ -37,9 +37,21 @@ export class BlockDetails {
                 'Point at a cell, or move with the arrow keys, to see what is in it.'));
             return;
         }
-        const byte = this.#pool.cells[block] ?? 0;
-        this.element.replaceChildren(this.#head(block, STATES[stateOf(byte)], referencesOf(byte)));
+        this.element.replaceChildren(this.#headOf(block));
         this.#ask(block);
+    }
+
+    /** Asks again for the block that is shown, if it is among these. @param {?number[]} ids null: all blocks */
+    changed(ids) {
+        if (this.#shown >= 0 && (ids === null || ids.includes(this.#shown))) {
+            this.element.firstChild.replaceWith(this.#headOf(this.#shown));
+            this.#ask(this.#shown);
+        }
+    }
+
+    #headOf(block) {
+        const byte = this.#pool.cells[block] ?? 0;
+        return this.#head(block, STATES[stateOf(byte)], referencesOf(byte));
     }
 
     #head(block, state, references) {
@@ -52,6 +64,7 @@ export class BlockDetails {
         if (id !== this.#shown) {
             return;
         }
+        this.#asking?.abort();
         this.#asking = new AbortController();
         const path = `live/workers/${encodeURIComponent(this.#pool.worker)}/blocks/${id}`;
         try {
@@ -61,7 +74,7 @@ export class BlockDetails {
             }
         } catch (failure) {
             if (failure.name !== 'AbortError' && id === this.#shown) {
-                this.element.append(el('p', {class: 'quiet'}, failure.message));
+                this.element.replaceChildren(this.#headOf(id), el('p', {class: 'quiet'}, failure.message));
             }
         }
     }

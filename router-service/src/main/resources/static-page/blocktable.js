@@ -3,7 +3,7 @@
  * open; rows are kept, so that the one under the pointer stays there.
  */
 import {getJson} from './api.js';
-import {el, scrollBox, setText, table} from './dom.js';
+import {el, oneStop, scrollBox, setText, table} from './dom.js';
 import {brief, count, plural} from './format.js';
 
 const REFRESH_MILLIS = 700;
@@ -53,6 +53,10 @@ export class BlockTable {
 
     async #refresh() {
         clearTimeout(this.#timer);
+        if (document.hidden || !this.element.checkVisibility()) {
+            this.#timer = setTimeout(() => this.#refresh(), REFRESH_MILLIS);      // nobody looks
+            return;
+        }
         const request = this.#request;
         try {
             const answer = await getJson(
@@ -117,7 +121,7 @@ export class BlockTable {
         const key = `${choice.choice}/${index}`;
         let body = this.#tables.get(key);
         if (body === undefined) {
-            body = el('tbody', {});
+            body = oneStop(el('tbody', {}), 'tr');
             body.more = el('p', {class: 'quiet', hidden: true});
             const name = `Choice ${choice.choice}${group.window ? `, layers with a window of ${group.window}` : ''}`;
             this.#body.append(el('p', {class: 'quiet'}, name), scrollBox(`Block table, ${name}`, table(name,
@@ -129,7 +133,7 @@ export class BlockTable {
 
     #newRow() {
         const point = event => this.#grid.highlight([Number(event.currentTarget.dataset.block)]);
-        return el('tr', {tabindex: 0, on: {pointerenter: point, focus: point}},
+        return el('tr', {tabindex: -1, on: {pointerenter: point, focus: point}},
             Array.from({length: 6}, () => el('td', {class: 'number'})));
     }
 }

@@ -1,9 +1,11 @@
 /** A line over the last five minutes. The sentence beneath says the same in words. */
 import {el, setText, svg} from './dom.js';
-import {SERIES_LENGTH} from './series.js';
+import {SERIES_SECONDS} from './series.js';
 
 const WIDTH = 300;
 const HEIGHT = 72;
+/** Between two points that are further apart, nobody has looked: a gap. */
+const GAP_SECONDS = 5;
 
 export class Chart {
     element;
@@ -46,24 +48,31 @@ export class Chart {
     }
 }
 
-/** Gaps stay gaps. */
+/** A line, or the area beneath it. Gaps stay gaps. */
 function path(points, most, closed) {
-    const step = WIDTH / (SERIES_LENGTH - 1);
-    const offset = SERIES_LENGTH - points.length;
-    const parts = [];
-    let from = null;
-    points.forEach((point, i) => {
-        const x = ((offset + i) * step).toFixed(1);
-        if (point !== null) {
-            const y = (HEIGHT - 2 - (HEIGHT - 6) * Math.min(1, Math.max(0, point / most))).toFixed(1);
-            parts.push(`${from === null ? 'M' : 'L'}${x} ${y}`);
-            from ??= x;
+    const x = second => (WIDTH * (1 - (points.at(-1).second - second) / (SERIES_SECONDS - 1))).toFixed(1);
+    const y = value => (HEIGHT - 2 - (HEIGHT - 6) * Math.min(1, Math.max(0, value / most))).toFixed(1);
+    return stretches(points).map(stretch => {
+        const line = stretch.map(point => `${x(point.second)} ${y(point.value)}`).join('L');
+        return `M${line}`
+            + (closed ? `L${x(stretch.at(-1).second)} ${HEIGHT}L${x(stretch[0].second)} ${HEIGHT}Z` : '');
+    }).join('');
+}
+
+/** Runs of known points. */
+function stretches(points) {
+    const found = [];
+    let before = -Infinity;
+    for (const point of points) {
+        if (point.value === null) {
+            before = -Infinity;
+            continue;
         }
-        if (from !== null && (point === null || i === points.length - 1)) {
-            const end = point === null ? ((offset + i - 1) * step).toFixed(1) : x;
-            parts.push(closed ? `L${end} ${HEIGHT}L${from} ${HEIGHT}Z` : '');
-            from = null;
+        if (point.second - before > GAP_SECONDS) {
+            found.push([]);
         }
-    });
-    return parts.join('');
+        found.at(-1).push(point);
+        before = point.second;
+    }
+    return found;
 }

@@ -15,6 +15,8 @@ export class Controls {
     #reset = this.#button('Empty the cache', () => this.#resetIt());
     #said = el('span', {class: 'quiet', role: 'status'});
     #isHeld = false;
+    /** Of what was begun last. */
+    #number = 0;
 
     /** @param {string} worker its id */
     constructor(worker) {
@@ -50,23 +52,33 @@ export class Controls {
         return `live/workers/${encodeURIComponent(this.#worker)}/${what}`;
     }
 
+    /**
+     * Does what a button says. The others wait, but for Release: it ends what is under way.
+     * @param {function(function(): boolean): Promise<string>} work is given whether it is still wanted
+     */
     async #do(work) {
-        const buttons = [...this.element.querySelectorAll('button')];
+        const number = ++this.#number;
+        const isWanted = () => number === this.#number;
+        const others = [this.#hold, this.#step, this.#steps10, this.#reset];
         const focused = document.activeElement;
-        buttons.forEach(each => {
+        others.forEach(each => {
             each.disabled = true;
         });
+        let said;
         try {
-            setText(this.#said, await work());
+            said = await work(isWanted);
         } catch (failure) {
-            setText(this.#said, failure.message);
-        } finally {
-            buttons.forEach(each => {
-                each.disabled = false;
-            });
-            if (buttons.includes(focused) && !focused.hidden) {
-                focused.focus();
-            }
+            said = failure.message;
+        }
+        if (!isWanted()) {
+            return;
+        }
+        setText(this.#said, said);
+        others.forEach(each => {
+            each.disabled = false;
+        });
+        if (others.includes(focused) && !focused.hidden) {
+            focused.focus();
         }
     }
 
@@ -80,9 +92,9 @@ export class Controls {
     }
 
     #steps(times) {
-        return this.#do(async () => {
+        return this.#do(async isWanted => {
             let tokens = 0;
-            for (let i = 0; i < times; i++) {
+            for (let i = 0; i < times && isWanted(); i++) {
                 const answer = await command('POST', this.#path('step'));
                 if (answer?.stepped === false) {
                     return i === 0 ? 'Nobody is there who could be computed. Send a prompt first.'
@@ -104,8 +116,9 @@ export class Controls {
 
     #resetIt() {
         return this.#do(async () => {
-            await command('POST', this.#path('reset-cache'));
-            return 'Its cache is empty.';
+            const answer = await command('POST', this.#path('reset-cache'));
+            return answer?.all === false ? 'What nobody holds is forgotten. What running requests hold stays cached.'
+                : 'Its cache is empty.';
         });
     }
 }

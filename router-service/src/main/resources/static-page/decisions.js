@@ -1,16 +1,18 @@
 /** The last decisions, the newest first, and one of them open. */
 import {getJson} from './api.js';
 import {decisionCells, decisionDetails} from './decision.js';
-import {el, scrollBox, setText, table} from './dom.js';
+import {el, oneStop, scrollBox, setText, table} from './dom.js';
 import {brief} from './format.js';
+import {microsOf, Newest} from './newest.js';
 
 const KEPT = 100;
 
 export class Decisions {
     #decisions = new Map();
     #rows = new Map();
+    #order = new Newest(KEPT);
     #open = null;
-    #body = el('tbody', {});
+    #body = oneStop(el('tbody', {}), 'button');
     #empty = el('p', {class: 'empty', role: 'status'}, 'No request has been routed yet. Send one from the playground.');
     #details = el('section', {class: 'card', 'aria-label': 'Open decision', hidden: true, tabindex: -1});
     #title = el('h3', {});
@@ -32,43 +34,43 @@ export class Decisions {
     async #load() {
         try {
             const answer = await getJson(`actuator/decisions?limit=${KEPT}`);
-            (answer.decisions ?? []).reverse().forEach(decision => this.#add(decision));
+            (answer.decisions ?? []).forEach(decision => this.#add(decision));
         } catch (failure) {
             setText(this.#empty, `Earlier decisions cannot be read: ${failure.message}`);
         }
     }
 
     #add(decision) {
-        const id = decision.id ?? `${decision.request}/${decision.attempt}`;
-        const known = this.#decisions.get(id);
-        if (known?.outcome && !decision.outcome) {
+        const at = microsOf(decision.at);
+        const id = decision.id ?? `${decision.request}/${decision.attempt}/${at}`;
+        if (this.#decisions.get(id)?.outcome && !decision.outcome) {
             return;
         }
-        this.#decisions.set(id, decision);
         this.#empty.hidden = true;
-        let row = this.#rows.get(id);
-        if (row === undefined) {
-            row = el('tr', {'data-request': decision.request}, el('th', {scope: 'row'}, el('button', {type: 'button',
-                class: 'link data', title: decision.request, on: {click: () => this.#show(id)}},
-            brief(decision.request, 16))), Array.from({length: 7}, () => el('td', {})));
-            this.#rows.set(id, row);
-            this.#body.prepend(row);
+        if (!this.#decisions.has(id)) {
+            this.#insert(id, at, decision.request);
         }
-        decisionCells(decision).forEach((cell, i) => row.cells[i + 1].replaceChildren(cell));
-        this.#bound();
+        if (!this.#rows.has(id)) {
+            return;                     // older than all that are kept
+        }
+        this.#decisions.set(id, decision);
+        decisionCells(decision).forEach((cell, i) => this.#rows.get(id).cells[i + 1].replaceChildren(cell));
         if (this.#open === id) {
             this.#content.replaceChildren(decisionDetails(decision));
         }
     }
 
-    #bound() {
-        for (const id of this.#decisions.keys()) {
-            if (this.#decisions.size <= KEPT) {
-                return;
-            }
-            this.#decisions.delete(id);
-            this.#rows.get(id)?.remove();
-            this.#rows.delete(id);
+    #insert(id, at, request) {
+        const {place, dropped} = this.#order.add(id, at);
+        const row = el('tr', {'data-request': request}, el('th', {scope: 'row'}, el('button', {type: 'button',
+            class: 'link data', title: request, tabindex: -1, on: {click: () => this.#show(id)}},
+        brief(request, 16))), Array.from({length: 7}, () => el('td', {})));
+        this.#rows.set(id, row);
+        this.#body.insertBefore(row, this.#body.rows[place] ?? null);
+        if (dropped !== null) {
+            this.#rows.get(dropped).remove();
+            this.#rows.delete(dropped);
+            this.#decisions.delete(dropped);
         }
     }
 

@@ -69,6 +69,36 @@ export function table(caption, heads, body) {
             ? el('th', {scope: 'col', class: 'number'}, head.slice(1)) : el('th', {scope: 'col'}, head)))), body);
 }
 
+const STEPS = {ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity};
+
+/**
+ * Makes the rows of a table one stop of the Tab key; arrow keys, Home and End go on from there.
+ * @param {HTMLElement} body of the table
+ * @param {string} selector of what is focused in each row, and made with a tabindex of -1
+ * @returns {HTMLElement} the body
+ */
+export function oneStop(body, selector) {
+    const all = () => [...body.querySelectorAll(selector)];
+    const stopAt = stop => all().forEach(each => {
+        each.tabIndex = each === stop ? 0 : -1;
+    });
+    body.addEventListener('focusin', event => stopAt(event.target.closest(selector)));
+    body.addEventListener('keydown', event => {
+        const stops = all();
+        const at = stops.indexOf(event.target);
+        if (at >= 0 && event.key in STEPS) {
+            stops[Math.max(0, Math.min(stops.length - 1, at + STEPS[event.key]))].focus();
+            event.preventDefault();
+        }
+    });
+    new MutationObserver(() => {
+        if (!all().some(each => each.tabIndex === 0)) {
+            stopAt(body.querySelector(selector));
+        }
+    }).observe(body, {childList: true});
+    return body;
+}
+
 /** A bar of 0 to 1. The number beside it says the same. */
 export function bar(share, kind = '') {
     return setVar(el('span', {class: `bar ${kind}`, 'aria-hidden': 'true'}, el('span', {})), '--share',

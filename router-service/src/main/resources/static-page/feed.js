@@ -3,13 +3,14 @@
  * second at least, so silence means that it is lost, too. While nobody looks at the page it is closed, since workers
  * copy their books only for readers.
  */
+import {refusalOf} from './api.js';
 
 const SILENCE_MILLIS = 5_000;
 const LONGEST_WAIT_MILLIS = 8_000;
 const HIDDEN_MILLIS = 20_000;
 const EVENTS = ['hello', 'fleet', 'pool', 'decision'];
 
-/** @typedef {'connecting'|'open'|'lost'|'paused'} FeedState */
+/** @typedef {'connecting'|'open'|'lost'|'refused'|'paused'} FeedState */
 
 export class Feed {
     #listeners = new Map();
@@ -19,14 +20,18 @@ export class Feed {
     #timer = 0;
     #silence = 0;
     #hidden = 0;
+    /** Whether this connection has told anything yet. */
+    #hasTold = false;
     /** @type {FeedState} */
     state = 'connecting';
+    /** Why the router does not let this page watch; null while it does, or does not answer. */
+    refusal = null;
 
     constructor() {
         document.addEventListener('visibilitychange', () => this.#visibility());
     }
 
-    /** @param {string} event one of the feed's, or {@code state} @param {function(*)} listener */
+    /** @param {string} event one of the feed's, {@code state} or {@code watch} @param {function(*)} listener */
     on(event, listener) {
         this.#listeners.set(event, [...this.#listeners.get(event) ?? [], listener]);
     }
@@ -34,20 +39,29 @@ export class Feed {
     /** Which pools are wanted from now on; the feed begins anew. @param {?string[]} ids null: the first workers' */
     watch(ids) {
         this.#pools = ids;
+        this.#tell('watch', ids);
         this.open();
     }
 
     open() {
         this.#close();
+        if (document.hidden) {
+            this.#become('paused');         // a tab that was opened behind others, or a line lost behind them
+            return;
+        }
         if (this.state === 'paused') {
             this.#become('connecting');
         }
-        const query = this.#pools === null ? '' : `?pools=${this.#pools.map(encodeURIComponent).join(',')}`;
-        const source = new EventSource(new URL(`live${query}`, document.baseURI));
+        const source = new EventSource(new URL(this.#path(), document.baseURI));
         this.#source = source;
+        this.#hasTold = false;
         EVENTS.forEach(event => source.addEventListener(event, message => this.#received(source, event, message.data)));
         source.addEventListener('error', () => this.#lost(source));
         this.#listen(source);
+    }
+
+    #path() {
+        return this.#pools === null ? 'live' : `live?pools=${this.#pools.map(encodeURIComponent).join(',')}`;
     }
 
     #received(source, event, data) {
@@ -62,6 +76,8 @@ export class Feed {
             return;         // half an event of a connection that breaks just now
         }
         this.#wait = 1_000;
+        this.#hasTold = true;
+        this.refusal = null;
         this.#become('open');
         this.#tell(event, value);
     }
@@ -76,9 +92,23 @@ export class Feed {
             return;
         }
         this.#close();
-        this.#become('lost');
+        if (this.state !== 'refused') {
+            this.#become('lost');
+        }
+        if (!this.#hasTold) {
+            this.#askWhy();
+        }
         this.#timer = setTimeout(() => this.open(), this.#wait);
         this.#wait = Math.min(LONGEST_WAIT_MILLIS, 2 * this.#wait);
+    }
+
+    /** An event source does not tell what it was answered. */
+    async #askWhy() {
+        const refusal = await refusalOf(this.#path());
+        if (this.#source === null && this.state !== 'paused') {
+            this.refusal = refusal;
+            this.#become(refusal === null ? 'lost' : 'refused');
+        }
     }
 
     #close() {

@@ -2,18 +2,22 @@
  * Blocks as cells on a canvas: 100,000 of them, a thousand changes a second, on processors. What makes that cheap: only
  * cells that changed are drawn, each by copying a sprite; the glow of a change has eight steps, and a cell is drawn
  * when it comes to the next one, not in each frame; marks and the cursor lie on a second canvas above, which is drawn
- * when they change. Nothing runs while nothing changes.
+ * when they change. Nothing runs while nothing changes. The canvases cover what can be seen and as much above and
+ * below; they are moved when one scrolls beyond, so that a large pool can be looked at in large cells.
  */
 import {GLOW_STEPS, Sprites, themeColours} from './sprites.js';
-import {el} from './dom.js';
+import {el, setVar} from './dom.js';
 
 const GLOW_MILLIS = 1_400;
 /** Of more changes at once the rest is drawn without a glow. */
 const MOST_GLOWING = 8_192;
 const LARGEST_PITCH = 22;
 const SMALLEST_PITCH = 3;
-/** Pixels of a canvas, of which browsers draw no more than twice as many; cells are smaller before that. */
-const HIGHEST = 16_384;
+/** How much larger cells get by a press, and when that ends. */
+const ZOOM = 1.5;
+const LARGEST_ZOOMED_PITCH = 33;
+/** Pixels that are seen at most, as the style sheet has it; canvases are three times as high. */
+const SEEN_HEIGHT = 480;
 const NO_BLOCK = -1;
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
@@ -26,6 +30,15 @@ const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 
 export class Grid {
     element;
+    /** Buttons that make the cells larger and smaller. */
+    zoomButtons;
+    #sheet;
+    #larger;
+    #smaller;
+    #zoom = 0;
+    /** What the canvases cover. */
+    #firstRow = 0;
+    #rows = 0;
     #canvas = el('canvas', {'aria-hidden': 'true'});
     #overlay = el('canvas', {'aria-hidden': 'true', class: 'overlay'});
     #pen = this.#canvas.getContext('2d', {alpha: false});
@@ -57,14 +70,25 @@ export class Grid {
     constructor(label, events, height = 420) {
         this.#events = events;
         this.#height = height;
-        const sheet = el('div', {class: 'sheet'}, this.#canvas, this.#overlay);
+        this.#sheet = el('div', {class: 'sheet'}, el('div', {class: 'window'}, this.#canvas, this.#overlay));
         this.element = el('div', {class: 'grid', role: 'application', tabindex: 0, 'aria-label': label,
-            'aria-roledescription': 'grid of blocks; arrow keys move, Enter keeps a block'}, sheet);
+            'aria-roledescription': 'grid of blocks; arrow keys move, Enter keeps a block, + and − change the size'},
+        this.#sheet);
+        this.#smaller = this.#zoomButton('−', 'Smaller cells', -1);
+        this.#larger = this.#zoomButton('+', 'Larger cells', 1);
+        this.zoomButtons = el('div', {class: 'zoom', role: 'group', 'aria-label': `Size of the cells: ${label}`},
+            this.#smaller, this.#larger);
+        this.element.addEventListener('scroll', () => this.#scrolled(), {passive: true});
         this.#canvas.addEventListener('pointermove', event => this.#moveTo(this.#blockAt(event)));
         this.#canvas.addEventListener('pointerleave', () => this.#moveTo(NO_BLOCK));
         this.#canvas.addEventListener('click', event => this.#pick(this.#blockAt(event)));
         this.element.addEventListener('keydown', event => this.#key(event));
         new ResizeObserver(() => this.layOut()).observe(this.element);
+    }
+
+    #zoomButton(text, label, by) {
+        return el('button', {type: 'button', class: 'small', 'aria-label': label, on: {click: () => this.#zoomBy(by)}},
+            text);
     }
 
     /** @param {Uint8Array} cells one byte a block; the grid reads it again whenever it draws */
@@ -118,40 +142,85 @@ export class Grid {
             return;
         }
         this.#scale = Math.min(2, window.devicePixelRatio || 1);
-        const pitch = this.#fittingPitch(width);
+        const fitting = this.#fittingPitch(width);
+        const pitch = zoomed(fitting, this.#zoom);
         this.#columns = Math.max(1, Math.floor(width / pitch));
         this.#pitch = Math.max(1, Math.round(pitch * this.#scale));
+        this.#smaller.disabled = this.#zoom === 0;
+        this.#larger.disabled = pitch >= Math.max(fitting, LARGEST_ZOOMED_PITCH);
+        this.#colours = themeColours();
+        this.#sprites = new Sprites(this.#pitch, this.#colours);
         const rows = Math.ceil(this.#cells.length / this.#columns);
+        setVar(this.#sheet, '--height', `${rows * this.#pitch / this.#scale}px`);
+        this.#rows = Math.min(rows, 3 * this.#seenRows());
         for (const canvas of [this.#canvas, this.#overlay]) {
             canvas.width = this.#columns * this.#pitch;
-            canvas.height = rows * this.#pitch;
+            canvas.height = this.#rows * this.#pitch;
             canvas.style.width = `${canvas.width / this.#scale}px`;
             canvas.style.height = `${canvas.height / this.#scale}px`;
         }
-        this.#colours = themeColours();
-        this.#sprites = new Sprites(this.#pitch, this.#colours);
-        this.#sprites.drawAll(this.#pen, this.#cells, this.#step, this.#columns);
-        this.#drawMarks();
+        this.#drawWindow();
     }
 
     /** The largest cells with which all are seen without scrolling. */
     #fittingPitch(width) {
-        for (let pitch = LARGEST_PITCH; pitch > SMALLEST_PITCH; pitch--) {
-            if (Math.ceil(this.#cells.length / Math.floor(width / pitch)) * pitch <= this.#height) {
-                return pitch;
-            }
-        }
-        let pitch = SMALLEST_PITCH;
-        while (pitch > 1 && Math.ceil(this.#cells.length / Math.floor(width / pitch)) * pitch > HIGHEST) {
+        let pitch = LARGEST_PITCH;
+        while (pitch > SMALLEST_PITCH
+                && Math.ceil(this.#cells.length / Math.floor(width / pitch)) * pitch > this.#height) {
             pitch--;
         }
         return pitch;
     }
 
+    #seenRows() {
+        return Math.ceil(SEEN_HEIGHT * this.#scale / this.#pitch) + 1;
+    }
+
+    /** The row at the top of what is seen. */
+    #topRow() {
+        return Math.floor(this.element.scrollTop * this.#scale / this.#pitch);
+    }
+
+    #scrolled() {
+        const top = this.#topRow();
+        const isBelow = top + this.#seenRows() > this.#firstRow + this.#rows;
+        const end = Math.ceil(this.#cells.length / this.#columns);
+        if (this.#sprites !== null && (top < this.#firstRow || isBelow && this.#firstRow + this.#rows < end)) {
+            this.#drawWindow();
+        }
+    }
+
+    /** Puts the canvases around what is seen. */
+    #drawWindow() {
+        const end = Math.ceil(this.#cells.length / this.#columns);
+        this.#firstRow = Math.max(0, Math.min(this.#topRow() - this.#seenRows(), end - this.#rows));
+        setVar(this.#sheet, '--top', `${this.#firstRow * this.#pitch / this.#scale}px`);
+        this.#sprites.drawRows(this.#pen, this.#cells, this.#step, this.#columns, this.#firstRow, this.#rows);
+        this.#drawMarks();
+    }
+
+    /** Other cells, with the cursor, or else the block at the top left, still in sight. */
+    #zoomBy(by) {
+        const button = by > 0 ? this.#larger : this.#smaller;
+        if (button.disabled) {
+            return;
+        }
+        const isSeen = row => row >= this.#topRow() && row < this.#topRow() + this.#seenRows();
+        const kept = this.#cursor !== NO_BLOCK && isSeen(Math.floor(this.#cursor / this.#columns)) ? this.#cursor
+            : this.#topRow() * this.#columns;
+        this.#zoom += by;
+        this.layOut();
+        this.element.scrollTop = Math.floor(kept / this.#columns) * this.#pitch / this.#scale;
+        this.#scrolled();
+        if (button.disabled && button.contains(document.activeElement)) {
+            (by > 0 ? this.#smaller : this.#larger).focus();
+        }
+    }
+
     #draw(id, glow) {
-        if (this.#sprites !== null) {
-            this.#sprites.draw(this.#pen, id % this.#columns * this.#pitch,
-                Math.floor(id / this.#columns) * this.#pitch, this.#cells[id], glow);
+        if (this.#sprites !== null && this.#isCovered(id)) {
+            const [x, y] = this.#place(id);
+            this.#sprites.draw(this.#pen, x, y, this.#cells[id], glow);
             this.cellsDrawn++;
         }
     }
@@ -208,6 +277,9 @@ export class Grid {
         pen.textAlign = 'center';
         pen.textBaseline = 'middle';
         this.#next.forEach((id, order) => {
+            if (!this.#isCovered(id)) {
+                return;
+            }
             const [x, y] = this.#place(id);
             if (hasRoom && order < 99) {
                 pen.fillText(String(order + 1), x + pitch / 2 - 0.5, y + pitch / 2 + 0.5);
@@ -219,21 +291,27 @@ export class Grid {
     }
 
     #ring(pen, id, outside) {
-        if (id >= 0 && id < this.#cells.length) {
+        if (this.#isCovered(id)) {
             const [x, y] = this.#place(id);
             const inset = pen.lineWidth / 2 - outside;
             pen.strokeRect(x + inset, y + inset, this.#pitch - 1 - 2 * inset, this.#pitch - 1 - 2 * inset);
         }
     }
 
+    #isCovered(id) {
+        const row = Math.floor(id / this.#columns) - this.#firstRow;
+        return id >= 0 && id < this.#cells.length && row >= 0 && row < this.#rows;
+    }
+
+    /** On the canvases. */
     #place(id) {
-        return [id % this.#columns * this.#pitch, Math.floor(id / this.#columns) * this.#pitch];
+        return [id % this.#columns * this.#pitch, (Math.floor(id / this.#columns) - this.#firstRow) * this.#pitch];
     }
 
     #blockAt(event) {
         const pitch = this.#pitch / this.#scale;
         const column = Math.floor(event.offsetX / pitch);
-        const id = Math.floor(event.offsetY / pitch) * this.#columns + column;
+        const id = (this.#firstRow + Math.floor(event.offsetY / pitch)) * this.#columns + column;
         return column >= 0 && column < this.#columns && id >= 0 && id < this.#cells.length ? id : NO_BLOCK;
     }
 
@@ -254,14 +332,18 @@ export class Grid {
 
     #key(event) {
         const last = this.#cells.length - 1;
-        const at = Math.max(0, this.#cursor);
+        const at = this.#cursor === NO_BLOCK ? this.#topRow() * this.#columns : this.#cursor;
         const moves = {
             ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + this.#columns, ArrowUp: at - this.#columns,
             Home: 0, End: last, PageDown: at + 10 * this.#columns, PageUp: at - 10 * this.#columns,
         };
         if (event.key in moves && last >= 0) {
-            this.#moveTo(this.#cursor === NO_BLOCK ? 0 : Math.max(0, Math.min(last, moves[event.key])));
+            const isFirst = this.#cursor === NO_BLOCK && event.key.startsWith('Arrow');
+            this.#moveTo(Math.max(0, Math.min(last, isFirst ? at : moves[event.key])));
             this.#scrollToCursor();
+            event.preventDefault();
+        } else if (['+', '=', '-'].includes(event.key) && !event.ctrlKey && !event.metaKey) {
+            this.#zoomBy(event.key === '-' ? -1 : 1);
             event.preventDefault();
         } else if (event.key === 'Enter' || event.key === ' ') {
             this.#pick(this.#cursor);
@@ -272,10 +354,20 @@ export class Grid {
     }
 
     #scrollToCursor() {
-        const y = this.#place(this.#cursor)[1] / this.#scale;
+        const height = this.#pitch / this.#scale;
+        const y = Math.floor(this.#cursor / this.#columns) * height;
         const box = this.element;
-        if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - LARGEST_PITCH) {
+        if (y < box.scrollTop || y + height > box.scrollTop + box.clientHeight) {
             box.scrollTop = y - box.clientHeight / 2;
         }
     }
+}
+
+/** Pixels from one cell to the next after so many presses. */
+function zoomed(fitting, times) {
+    let pitch = fitting;
+    for (let i = 0; i < times; i++) {
+        pitch = Math.max(fitting, Math.min(LARGEST_ZOOMED_PITCH, Math.ceil(ZOOM * pitch)));
+    }
+    return pitch;
 }

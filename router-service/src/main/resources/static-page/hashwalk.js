@@ -3,6 +3,7 @@
 import {command} from './api.js';
 import {debounce, el, setText} from './dom.js';
 import {brief, count, plural} from './format.js';
+import {offer} from './models.js';
 
 const REST_MILLIS = 350;
 const MOST_SHOWN = 64;
@@ -19,6 +20,7 @@ export class HashWalk {
     #last = [];
     #number = 0;
     #isAsked = false;
+    #isSeen = false;
     #askSoon = debounce(REST_MILLIS, () => this.#ask());
 
     /** @param {HTMLElement} host @param {import('./feed.js').Feed} feed */
@@ -31,17 +33,19 @@ export class HashWalk {
                 el('button', {type: 'button', on: {click: () => this.#change()}}, 'Change a word'),
                 el('button', {type: 'button', on: {click: () => this.#keep()}}, 'Compare with this one from now on')),
             this.#status, this.#list));
-        feed.on('hello', hello => {
-            const chosen = this.#model.value;
-            this.#model.replaceChildren(...(hello.models ?? []).map(model => el('option', {value: model}, model)));
-            if (hello.models?.includes(chosen)) {
-                this.#model.value = chosen;
-            }
-        });
+        feed.on('hello', hello => this.#offer(hello.models));
+        feed.on('fleet', fleet => this.#offer(fleet.models));
     }
 
-    /** Asked for when it is first seen. */
+    #offer(models) {
+        if (offer(this.#model, models)) {
+            this.seen(this.#isSeen);
+        }
+    }
+
+    /** Asked for when it is first seen with a model. */
     seen(isSeen) {
+        this.#isSeen = isSeen;
         if (isSeen && !this.#isAsked) {
             this.#ask();
         }

@@ -5,6 +5,7 @@
 import {Chart} from './chart.js';
 import {el, setText} from './dom.js';
 import {count, millis, percent, rate} from './format.js';
+import {Growth} from './growth.js';
 import {Series} from './series.js';
 import {Workers} from './workers.js';
 
@@ -16,9 +17,10 @@ export class Numbers {
     #charts;
     #tiles = new Map();
     #workers;
-    #counters = new Map();
+    #growth = new Growth();
+    /** Ids of the workers whose pools are told; null: the router chooses. */
+    #watched = null;
     #lastSecond = 0;
-    #before = null;
 
     /**
      * @param {HTMLElement} strip above all sections
@@ -38,7 +40,8 @@ export class Numbers {
             preemptions: new Chart('Preemptions a second', rate),
         };
         [['usage', 'KV usage'], ['hit_rate', 'hit rate'], ['first_token', 'first token'], ['tokens', 'tokens/s'],
-            ['load', 'running + waiting'], ['pressure', 'evictions, preemptions']].forEach(([name, label]) => {
+            ['load', 'running + waiting'], ['pressure', 'evictions, preemptions (watched)'],
+        ].forEach(([name, label]) => {
             const value = el('dd', {class: 'data'}, '–');
             this.#tiles.set(name, value);
             strip.append(el('div', {}, el('dt', {}, label), value));
@@ -47,33 +50,35 @@ export class Numbers {
         host.append(el('div', {class: 'charts'}, Object.values(this.#charts).map(chart => chart.element)),
             this.#workers.element);
         feed.on('hello', hello => this.#begin(hello.history));
+        feed.on('watch', ids => {
+            this.#watched = ids;
+        });
         feed.on('fleet', fleet => this.#fleet(fleet));
         feed.on('pool', frame => this.#pool(frame));
     }
 
     #begin(history) {
-        NAMES.forEach(name => this.#series[name].begin(history?.series?.[name]));
-        this.#before = null;
+        Object.entries(history?.series ?? {}).filter(([name]) => name in this.#series).forEach(([name, values]) =>
+            this.#series[name].begin(values, history.at, history.step_seconds));
     }
 
     #pool(frame) {
         if (frame.counters) {
-            this.#counters.set(frame.worker, {evictions: frame.counters.evictions ?? 0,
+            this.#growth.take(frame.worker, frame.epoch, {evictions: frame.counters.evictions ?? 0,
                 preemptions: (frame.counters.recompute_preemptions ?? 0) + (frame.counters.swap_preemptions ?? 0)});
         }
     }
 
     #fleet(fleet) {
-        const now = sums(fleet, this.#counters);
-        const second = Math.floor(Date.parse(fleet.at) / 1000) || Math.floor(Date.now() / 1000);
+        const here = new Set((fleet.workers ?? []).map(worker => worker.id));
+        this.#growth.retain(id => here.has(id) && (this.#watched?.includes(id) ?? true));
+        const now = {...sums(fleet), evictions: this.#growth.total('evictions'),
+            preemptions: this.#growth.total('preemptions')};
+        const second = fleet.second ?? (Math.floor(Date.parse(fleet.at) / 1000) || Math.floor(Date.now() / 1000));
         if (second !== this.#lastSecond) {
-            const seconds = this.#before === null ? 0 : second - this.#lastSecond;
-            const grown = name => seconds > 0 ? Math.max(0, now[name] - this.#before[name]) / seconds : null;
             this.#lastSecond = second;
-            NAMES.slice(0, 7).forEach(name => this.#series[name].add(now[name]));
-            this.#series.evictions.add(grown('evictions'));
-            this.#series.preemptions.add(grown('preemptions'));
-            this.#before = now;
+            const point = {...now, evictions: null, preemptions: null, ...this.#growth.perSecond(second)};
+            NAMES.forEach(name => this.#series[name].add(second, point[name]));
             this.#draw(now, fleet);
         }
         this.#tell(now, fleet);
@@ -107,21 +112,21 @@ export class Numbers {
             prompt_tokens_per_second: 'prompt tokens ÷ seconds, last 10 s; '
                 + `${count(router.prompt_tokens)} since the start`,
             running: 'sum of what workers say; in flight at this router: ' + count(router.requests_in_flight),
-            waiting: `sum of what workers say; answered here ${count(router.requests)}, failed ${count(router.failed)}`,
-            evictions: `cached blocks given away; watched workers: ${count(now.evictions)} since their start`,
-            preemptions: `requests that gave way; watched workers: ${count(now.preemptions)} since their start`,
+            waiting: `sum of what workers say; tries sent ${count(router.requests)}, failed ${count(router.failed)}`,
+            evictions: `cached blocks given away by watched workers; ${count(now.evictions)} since their start`,
+            preemptions: `requests that gave way at watched workers; ${count(now.preemptions)} since their start`,
         };
         Object.entries(this.#charts).forEach(([name, chart]) => chart.show(this.#series[name], formulas[name]));
     }
 }
 
-/** The fleet's numbers as sums over its workers. */
-function sums(fleet, counters) {
+/** The fleet's numbers as sums over its workers; of blocks, over those that have told how many are free. */
+export function sums(fleet) {
     const workers = fleet.workers ?? [];
-    const sum = of => workers.reduce((total, worker) => total + (of(worker) || 0), 0);
-    const blocks = sum(worker => worker.blocks);
-    const used = Math.round(sum(worker => worker.usage * worker.blocks));
-    const counted = [...counters.values()];
+    const sum = (of, from = workers) => from.reduce((total, worker) => total + (of(worker) || 0), 0);
+    const told = workers.filter(worker => typeof worker.free_blocks === 'number');
+    const blocks = sum(worker => worker.blocks, told);
+    const used = blocks - sum(worker => worker.free_blocks, told);
     return {
         blocks,
         used,
@@ -132,7 +137,5 @@ function sums(fleet, counters) {
         prompt_tokens_per_second: fleet.router.prompt_tokens_per_second,
         running: sum(worker => worker.running),
         waiting: sum(worker => worker.waiting),
-        evictions: counted.reduce((total, each) => total + each.evictions, 0),
-        preemptions: counted.reduce((total, each) => total + each.preemptions, 0),
     };
 }

@@ -4,6 +4,7 @@ import {chat} from './chat.js';
 import {decisionDetails} from './decision.js';
 import {el, scrollBox, setText, table} from './dom.js';
 import {brief, count, millis, percent, plural} from './format.js';
+import {offer} from './models.js';
 
 const KEPT_SENDS = 50;
 const MOST_FILLING = 400;
@@ -60,6 +61,7 @@ export class Playground {
         host.append(el('h3', {id: 'playground-title'}, 'Playground'), form, this.#status, this.#answer, this.#sendsBox,
             this.#route);
         feed.on('hello', hello => this.#hello(hello));
+        feed.on('fleet', fleet => offer(this.#model, fleet.models));
         this.#prompt.addEventListener('input', () => setText(this.#send, 'Send'));
         this.#prompt.addEventListener('keydown', event => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -69,12 +71,7 @@ export class Playground {
     }
 
     #hello(hello) {
-        const models = hello.models ?? [];
-        const chosen = this.#model.value;
-        this.#model.replaceChildren(...models.map(model => el('option', {value: model}, model)));
-        if (models.includes(chosen)) {
-            this.#model.value = chosen;
-        }
+        offer(this.#model, hello.models);
         this.#secretField.hidden = hello.playground !== 'token';
     }
 

@@ -2,7 +2,7 @@
 import {BlockDetails} from './block.js';
 import {BlockTable} from './blocktable.js';
 import {Controls} from './controls.js';
-import {bar, el, scrollBox, setText, setVar, table} from './dom.js';
+import {bar, el, oneStop, scrollBox, setText, setVar, table} from './dom.js';
 import {brief, count, plural} from './format.js';
 import {Grid} from './grid.js';
 import {legend} from './legend.js';
@@ -11,6 +11,10 @@ import {Pool, STATES} from './pool.js';
 const MOST_WATCHED = 4;
 const HOST_HEIGHT = 64;
 const SHOWN_AFTER_LEAVING_MILLIS = 60_000;
+/** Workers tell how their pools stand even when nothing changes, so silence is a fault. */
+const SILENCE_MILLIS = 5_000;
+/** Of more workers some have to be found by name. */
+const MOST_WITHOUT_FILTER = 12;
 
 export class Pools {
     #feed;
@@ -18,7 +22,11 @@ export class Pools {
     #list = el('div', {class: 'pools'});
     #picker = el('fieldset', {class: 'picker'}, el('legend', {}, 'Watched workers'));
     #boxes = new Map();
+    #filter = el('input', {type: 'search', class: 'filter', placeholder: 'part of a name', autocomplete: 'off',
+        'aria-label': 'Show workers whose name has this in it', hidden: true, on: {input: () => this.#narrow()}});
     #empty = el('p', {class: 'empty', role: 'status'}, 'Waiting for the fleet…');
+    /** Ids of the workers that the router knows. */
+    #here = new Set();
     /** null until somebody chooses: the router then takes the first ones. */
     #watched = null;
 
@@ -26,7 +34,9 @@ export class Pools {
     constructor(host, feed) {
         this.#feed = feed;
         host.append(legend(), this.#picker, this.#empty, this.#list);
+        this.#picker.append(this.#filter);
         this.#picker.hidden = true;
+        feed.on('hello', () => this.#cards.forEach(card => card.listen()));
         feed.on('pool', frame => this.#frame(frame));
         feed.on('fleet', fleet => this.#fleet(fleet.workers ?? []));
         window.addEventListener('themechange', () => this.#cards.forEach(card => card.layOut()));
@@ -59,10 +69,12 @@ export class Pools {
     }
 
     #fleet(workers) {
-        const ids = new Set(workers.map(worker => worker.id));
+        this.#here = new Set(workers.map(worker => worker.id));
+        const byId = new Map(workers.map(worker => [worker.id, worker]));
         for (const [id, card] of this.#cards) {
-            if (card.goneFor(!ids.has(id)) > SHOWN_AFTER_LEAVING_MILLIS) {
+            if (card.tell(byId.get(id)) > SHOWN_AFTER_LEAVING_MILLIS) {
                 this.#remove(id);
+                this.#forget(id);
             }
         }
         const isAnyWatched = this.#cards.size > 0;
@@ -91,7 +103,26 @@ export class Pools {
             }
         }
         this.#picker.hidden = this.#boxes.size < 2;
+        this.#filter.hidden = this.#boxes.size <= MOST_WITHOUT_FILTER;
         this.#mark();
+        this.#narrow();
+    }
+
+    /** Those that are watched are shown whatever is looked for. */
+    #narrow() {
+        const part = this.#filter.hidden ? '' : this.#filter.value.trim().toLowerCase();
+        this.#boxes.forEach(({box, label}, id) => {
+            label.hidden = !box.checked && !id.toLowerCase().includes(part);
+        });
+    }
+
+    /** A worker that has left takes nobody's place; when all have, the router chooses again. */
+    #forget(id) {
+        if (this.#watched?.includes(id)) {
+            const left = this.#watched.filter(other => other !== id);
+            this.#watched = left.length === 0 ? null : left;
+            this.#feed.watch(this.#watched);
+        }
     }
 
     #mark() {
@@ -101,7 +132,7 @@ export class Pools {
     }
 
     #chosen(box) {
-        const before = this.#watched ?? [...this.#cards.keys()];
+        const before = (this.#watched ?? [...this.#cards.keys()]).filter(id => this.#here.has(id));
         if (!box.checked && before.length <= 1) {
             box.checked = true;         // without a name the router would choose by itself
             return;
@@ -130,13 +161,17 @@ class Card {
     #table;
     #controls;
     #goneSince = null;
+    /** When the worker told how its pool stands, by this page's clock. */
+    #heard = performance.now();
+    /** As the router has it; null: it has left. */
+    #state = null;
     #requests = new Map();
     #facts = el('p', {class: 'data'});
     #badge = el('span', {class: 'badge', hidden: true});
     #notice = el('p', {class: 'notice', role: 'status', hidden: true});
     #strip = el('div', {class: 'strip', hidden: true});
     #stack = el('div', {class: 'stack', 'aria-hidden': 'true'});
-    #rows = el('tbody', {});
+    #rows = oneStop(el('tbody', {}), 'button');
     #requestsBox;
     #idle = el('p', {class: 'quiet'}, 'No request is here.');
     #body = el('div', {});
@@ -153,17 +188,23 @@ class Card {
         STATES.slice(1, 6).forEach(state => this.#stack.append(el('span', {class: `part ${state}`})));
         this.#requestsBox = scrollBox(`Requests at ${worker}`, table(`Requests at ${worker}`,
             ['request', 'state', '#prompt', '#cached', '#computed', '#drawn'], this.#rows));
-        this.#body.append(this.#controls.element, this.#facts, this.#stack, this.#grid.element, this.#strip,
-            this.#details.element, el('h4', {}, 'Running requests'), this.#idle, this.#requestsBox,
-            this.#table.element);
+        this.#body.append(this.#controls.element, this.#facts, this.#stack, this.#grid.zoomButtons,
+            this.#grid.element, this.#strip, this.#details.element, el('h4', {}, 'Running requests'), this.#idle,
+            this.#requestsBox, this.#table.element);
         this.element = el('article', {class: 'card pool', 'data-worker': worker},
             el('div', {class: 'row'}, el('h3', {}, worker), this.#badge), this.#notice, this.#body);
     }
 
+    /** The feed has begun anew: what was not told while it was lost says nothing. */
+    listen() {
+        this.#heard = performance.now();
+    }
+
     apply(frame) {
-        const applied = this.pool.apply(frame);
-        this.#say(this.pool.unavailable === null ? null
-            : `There is no pool to see here: ${this.pool.unavailable}.`, this.pool.unavailable !== null);
+        this.#heard = performance.now() - (frame.stale_ms ?? 0);
+        const isFrame = frame.unavailable !== undefined || frame.sample !== undefined;
+        const applied = isFrame ? this.pool.apply(frame) : null;
+        this.#explain();
         if (applied === null) {
             return;
         }
@@ -173,6 +214,7 @@ class Card {
         } else {
             this.#grid.changed(applied.changed);
         }
+        this.#details.changed(applied.whole ? null : applied.changed);
         this.#grid.markNext(this.pool.next);
         this.#strip.hidden = this.pool.host.length === 0;
         if (applied.hostChanged) {
@@ -188,24 +230,34 @@ class Card {
         this.#host.layOut();
     }
 
-    /** @param {boolean} isGone whether the router knows it no more @returns {number} for how many milliseconds */
-    goneFor(isGone) {
-        this.#goneSince = isGone ? this.#goneSince ?? performance.now() : null;
-        if (this.pool.unavailable === null) {
-            this.#say(isGone ? 'This worker has left the fleet. This is its pool as it was last seen.' : null, false);
-            this.element.classList.toggle('stale', isGone);
-        }
-        return isGone ? performance.now() - this.#goneSince : 0;
+    /**
+     * What the router knows of the worker beside its frames.
+     * @param {?Object} worker undefined: it has left
+     * @returns {number} for how many milliseconds it has been away
+     */
+    tell(worker) {
+        const now = performance.now();
+        this.#state = worker?.state ?? null;
+        this.#goneSince = worker === undefined ? this.#goneSince ?? now : null;
+        this.#explain();
+        return worker === undefined ? now - this.#goneSince : 0;
     }
 
     close() {
         this.#table.close();
     }
 
-    #say(sentence, hidesBody) {
+    /** Says where what is shown is not how it is now. */
+    #explain() {
+        const {unavailable, held} = this.pool;
+        const isSilent = this.#state === 'ready' && !held && performance.now() - this.#heard > SILENCE_MILLIS;
+        const sentence = unavailable !== null ? `There is no pool to see here: ${unavailable}.`
+            : this.#goneSince !== null ? 'This worker has left the fleet. This is its pool as it was last seen.'
+            : isSilent ? 'This worker has not told for some seconds how its pool stands. This is how it was.' : null;
         this.#notice.hidden = sentence === null;
         setText(this.#notice, sentence ?? '');
-        this.#body.hidden = hidesBody;
+        this.#body.hidden = unavailable !== null;
+        this.element.classList.toggle('stale', unavailable === null && sentence !== null);
     }
 
     #tell() {
@@ -246,7 +298,7 @@ class Card {
     }
 
     #row(request) {
-        const open = el('button', {type: 'button', class: 'link data', title: request.id,
+        const open = el('button', {type: 'button', class: 'link data', title: request.id, tabindex: -1,
             on: {click: () => this.#table.open(request.id)}},
         `${brief(request.id, 16)}${request.choice ? ` #${request.choice}` : ''}`);
         const progress = bar(0, 'prompt');

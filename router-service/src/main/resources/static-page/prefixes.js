@@ -44,7 +44,7 @@ export class Prefixes {
 
     #show(answer) {
         const nodes = answer.prefixes ?? [];
-        setText(this.#status, nodes.length === 0
+        setText(this.#status, nodes.every(node => node.hits < 2)
             ? 'No two prompts have begun alike yet. Send one twice from the playground.'
             : `Of the last ${plural(answer.requests, 'prompt')}: where several begin alike, and who holds it.`);
         const said = JSON.stringify(nodes);
@@ -65,7 +65,8 @@ export class Prefixes {
         const held = node.workers.length === 0 ? '○ held by nobody now' : `● held by ${node.workers.join(', ')}`;
         const details = el('details', {'data-key': node.key, open: !this.#closed.has(node.key),
             on: {toggle: event => this.#toggled(event.target)}},
-        el('summary', {}, bar(node.hits / most, 'heat'), el('strong', {}, ` ${plural(node.hits, 'prompt')} `),
+        el('summary', {}, bar(node.hits / most, 'heat'),
+            el('strong', {}, node.hits === 1 ? ' one prompt alone ' : ` ${plural(node.hits, 'prompt')} `),
             el('span', {class: 'data'}, `${count(node.tokens)} tokens, ${plural(node.blocks, 'block')} of its own`),
             el('span', {class: 'held-by'}, held)),
         node.text ? el('p', {class: 'token-text'}, node.text) : null,

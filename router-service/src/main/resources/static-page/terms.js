@@ -24,6 +24,7 @@ const LEFT_OUT = {
     joining: 'it has not joined yet',
     draining: 'it is draining',
     hanging: 'it hangs',
+    outdated: 'its version is too old for something that this request asks for',
 };
 
 export function meaningOfLeftOut(reason) {
@@ -42,17 +43,27 @@ export function why(decision) {
     const held = `${count(chosen.matched_blocks)} of the prompt's ${plural(blocksOf(decision), 'full block')}`;
     const sentences = {
         only_one: `${decision.worker} was the only one that could be chosen.`,
-        prefix: `${decision.worker} holds ${held}, and nobody holds more.`,
-        load: chosen.matched_blocks > 0 || mostMatched(decision) > 0
-            ? `Another holds more, but ${decision.worker} will still give the first token sooner: its queue is shorter `
-            + 'by more than the others have cached.'
-            : `Nobody holds any of it, and ${decision.worker} has the least to do.`,
+        prefix: `${decision.worker} holds ${held}${mostMatched(decision) > chosen.matched_blocks ? ''
+            : ', and nobody holds more'}.`,
+        load: byLoad(decision, chosen, held),
         turn: `Several were as good. ${decision.worker} was chosen longest ago, so it is its turn.`,
         affinity: `By this policy the conversation belongs to ${decision.worker}.`,
         trial: `${decision.worker} was left out for failures or slowness; this request tries whether it has recovered.`,
     };
     const sentence = sentences[decision.reason] ?? `${decision.worker} was chosen (${decision.reason}).`;
     return `${sentence} ${margin(decision, chosen)}`;
+}
+
+/** What is true of a worker that was chosen for its load: it may hold less than others, as much, or even more. */
+function byLoad(decision, chosen, held) {
+    const most = mostMatched(decision);
+    if (most === 0) {
+        return `Nobody holds any of it, and ${decision.worker} has the least to do.`;
+    }
+    return most > chosen.matched_blocks
+        ? `Another holds more (${plural(most, 'block')}), but ${decision.worker} will still give the first token `
+        + 'sooner: its queue is shorter by more than the others have cached.'
+        : `${decision.worker} holds ${held}, nobody holds more, and it has the least to do.`;
 }
 
 /** By what the next best was dearer, and what made most of it. */
@@ -73,8 +84,10 @@ function margin(decision, chosen) {
     return `${next.worker} would cost ${count(dearer)} more${most}.`;
 }
 
+/** Blocks that somebody holds, be he among the candidates that are listed or not. */
 function mostMatched(decision) {
-    return Math.max(0, ...decision.candidates.map(each => each.matched_blocks));
+    return Math.max((decision.fleet_cached_tokens ?? 0) / decision.block_size,
+        ...decision.candidates.map(each => each.matched_blocks));
 }
 
 /** Full blocks of the prompt. */

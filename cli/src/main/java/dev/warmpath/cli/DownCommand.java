@@ -3,8 +3,10 @@ package dev.warmpath.cli;
 import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.fleet.FleetMember;
 import dev.warmpath.cli.fleet.FleetStop;
+import dev.warmpath.cli.fleet.StateLock;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,16 +29,18 @@ final class DownCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
-        var stop = new FleetStop(call.installation());
-        FleetFile fleet = FleetFile.read(call.installation().state());
-        if (fleet == null || fleet.members().stream().noneMatch(FleetMember::isRunning)) {
-            stop.forget();
-            out.println("no fleet is running");
-            return 0;
+        Path state = call.installation().state();
+        FleetFile fleet = FleetFile.read(state);
+        boolean isStarting = StateLock.isAt(state, StateLock.UP);
+        boolean isRunning = fleet != null && fleet.members().stream().anyMatch(FleetMember::isRunning);
+        if (isRunning || isStarting) {
+            out.println("stopping ...");
+            out.flush();
         }
-        out.println("stopping ...");
-        stop.stop();
-        out.println("stopped");
+        if (fleet != null || isStarting) {
+            new FleetStop(call.installation()).stopLocked();
+        }
+        out.println(isRunning || isStarting ? "stopped" : "no fleet is running");
         return 0;
     }
 }

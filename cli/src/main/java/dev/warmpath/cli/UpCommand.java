@@ -2,8 +2,6 @@ package dev.warmpath.cli;
 
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.fleet.CommandException;
-import dev.warmpath.cli.fleet.FleetStop;
-import dev.warmpath.cli.fleet.LogTail;
 import dev.warmpath.cli.start.Engine;
 import dev.warmpath.cli.start.FleetEnvironment;
 import dev.warmpath.cli.start.FleetStart;
@@ -131,7 +129,6 @@ final class UpCommand implements Callable<Integer> {
             } catch (StartFailedException e) {
                 progress.end();
                 explain(e, spec);
-                new FleetStop(call.installation()).stop();
                 return Warmpath.FAILED;
             }
         }
@@ -140,9 +137,7 @@ final class UpCommand implements Callable<Integer> {
     /** What failed, and the last words of whose log tells more. */
     static void explain(StartFailedException failure, CommandSpec spec) {
         spec.commandLine().getErr().println("warmpath: " + failure.getMessage());
-        if (failure.log() != null) {
-            LogTail.lastWords(failure.log()).forEach(spec.commandLine().getErr()::println);
-        }
+        failure.lastWords().forEach(spec.commandLine().getErr()::println);
     }
 
     private Wishes wishes() throws IOException {

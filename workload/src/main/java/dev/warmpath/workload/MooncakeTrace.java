@@ -7,9 +7,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -24,13 +26,15 @@ public final class MooncakeTrace {
 
     private final List<Line> lines;
 
-    private record Line(long millis, long[] ids, int promptTokens, int answerTokens) {}
+    private record Line(long millis, Prompt prompt, int answerTokens) {}
 
     private MooncakeTrace(List<Line> lines) {
         this.lines = lines;
     }
 
     /**
+     * Reads all of it; blank lines are passed over.
+     *
      * @param file gzipped if it is named so
      * @throws IOException if it cannot be read or is no such trace, with the line's number
      */
@@ -40,21 +44,32 @@ public final class MooncakeTrace {
         try (var bytes = Files.newInputStream(file);
                 var text = file.toString().endsWith(".gz") ? new GZIPInputStream(bytes) : bytes;
                 var reader = new BufferedReader(new InputStreamReader(text, StandardCharsets.UTF_8))) {
+            int number = 0;
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                number++;
                 try {
-                    lines.add(line(json.readTree(line)));
+                    if (!line.isBlank()) {
+                        lines.add(line(json.readTree(line)));
+                    }
+                } catch (JacksonException e) {
+                    throw new IOException("line " + number + " of " + file + ": " + e.getOriginalMessage(), e);
                 } catch (RuntimeException e) {
-                    throw new IOException(file + ", line " + (lines.size() + 1) + ": " + e.getMessage(), e);
+                    throw new IOException("line " + number + " of " + file + ": " + e.getMessage(), e);
                 }
             }
         }
+        lines.sort(Comparator.comparingLong(Line::millis));
         return new MooncakeTrace(lines);
     }
 
     private static Line line(JsonNode json) {
-        return new Line(json.required("timestamp").asLong(),
-                json.required("hash_ids").valueStream().mapToLong(JsonNode::asLong).toArray(),
-                json.required("input_length").asInt(), Math.max(1, json.required("output_length").asInt()));
+        long millis = json.required("timestamp").asLong();
+        long[] ids = json.required("hash_ids").valueStream().mapToLong(JsonNode::asLong).toArray();
+        if (millis < 0 || Arrays.stream(ids).anyMatch(id -> id < 0)) {
+            throw new IllegalArgumentException("timestamp and hash_ids are 0 or more");
+        }
+        return new Line(millis, new Prompt(ids, BLOCK_TOKENS, json.required("input_length").asInt()),
+                Math.max(1, json.required("output_length").asInt()));
     }
 
     public int requests() {
@@ -77,8 +92,8 @@ public final class MooncakeTrace {
             for (int i = 0; i < lines.size(); i++) {
                 Line line = lines.get(i);
                 long at = (micros[i] + shiftMicros) % (spanMillis * 1_000);
-                sessions.add(Session.of(at, new Turn(new Prompt(own(line.ids, copy, copies), BLOCK_TOKENS,
-                        line.promptTokens), line.answerTokens)));
+                sessions.add(Session.of(at, new Turn(new Prompt(own(line.prompt.pieces(), copy, copies),
+                        BLOCK_TOKENS, line.prompt.length()), line.answerTokens)));
             }
         }
         sessions.sort(Comparator.comparingLong(Session::startMicros));

@@ -11,6 +11,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class MooncakeTraceTest {
 
@@ -52,10 +54,28 @@ class MooncakeTraceTest {
                         .containsExactly(0, 15, 17));
     }
 
-    @Test
-    void a_line_that_is_none_is_named() throws IOException {
-        Path broken = Files.writeString(folder.resolve("broken.jsonl"), LINES + "{\"timestamp\": 1}\n");
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            {"timestamp": 1}                                                                       | 'hash_ids'
+            {"timestamp": 1, "input_length": 9000, "output_length": 1, "hash_ids": [0]} | 9000 tokens in 1 pieces of 512
+            {"timestamp": 1, "input_length": 9, "output_length": 1, "hash_ids": [-1]} | timestamp and hash_ids
+            {"timestamp": "soon", "input_length": 9, "output_length": 1, "hash_ids": [0]}          | soon
+            <html>                                                                                 | '<'
+            """)
+    void a_line_that_is_none_is_named_with_what_is_wrong_in_it(String line, String why) throws IOException {
+        Path broken = Files.writeString(folder.resolve("broken.jsonl"), LINES + "\n" + line + "\n");
 
-        assertThatIOException().isThrownBy(() -> MooncakeTrace.read(broken)).withMessageContaining("line 4");
+        assertThatIOException().isThrownBy(() -> MooncakeTrace.read(broken))
+                .withMessageStartingWith("line 5 of " + broken + ": ").withMessageContaining(why);
+    }
+
+    @Test
+    void blank_lines_are_passed_over_and_lines_out_of_order_are_put_in_order() throws IOException {
+        String[] lines = LINES.split("\n");
+        Path file = Files.writeString(folder.resolve("other.jsonl"),
+                lines[2] + "\n\n" + lines[0] + "\n  \n" + lines[1] + "\n\n");
+
+        assertThat(MooncakeTrace.read(file).overlaid(1)).extracting(Session::startMicros)
+                .containsExactly(0L, 1_500_000L, 3_000_000L);
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.cli.build;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.LifeSigns;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -19,11 +20,12 @@ import java.util.stream.Stream;
 /**
  * A start from an unpacked jar with an archive of loaded classes takes about half the processor time of one from the
  * jar that Maven packs. The archive belongs to the flags, so a training run and a start use the same ones. If it fails,
- * fleets start from the packed jar.
+ * or the checkout cannot be written, fleets start from the packed jar.
  */
 public final class Preparation {
 
     private static final int PACK_HEAP_MB = 512;
+    private static final String DONE = "prepared";
 
     private final Installation installation;
     private final Programs programs;
@@ -47,10 +49,23 @@ public final class Preparation {
         if (isDone(Service.ROUTER, installation) && isDone(Service.WORKER, installation)) {
             return;
         }
+        try {
+            for (Service service : Service.values()) {
+                remove(service.folder(installation));
+                Files.createDirectories(service.folder(installation));
+            }
+        } catch (FileSystemException e) {
+            progress.say("a start takes longer than it could: it cannot be prepared, since " + e.getFile()
+                    + " cannot be written");
+            return;
+        }
+        prepare();
+    }
+
+    private void prepare() throws IOException {
         progress.begin("preparing a faster start (once per build)", () -> LifeSigns.lastMessage(log(Service.WORKER)));
         Map<Service, Process> unpacking = new EnumMap<>(Service.class);
         for (Service service : Service.values()) {
-            remove(service.folder(installation));
             unpacking.put(service, programs.begin(List.of(Jdk.tool("java"), "-Djarmode=tools", "-jar",
                     service.jar(installation).toString(), "extract", "--destination",
                     service.folder(installation).toString()), log(service), null));
@@ -108,11 +123,12 @@ public final class Preparation {
     }
 
     private static Path done(Service service, Installation installation) {
-        return service.folder(installation).resolve("prepared");
+        return service.folder(installation).resolve(DONE);
     }
 
     private static void remove(Path folder) throws IOException {
         if (Files.exists(folder)) {
+            Files.deleteIfExists(folder.resolve(DONE));            // first: what is half removed is not done
             try (Stream<Path> files = Files.walk(folder)) {
                 for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                     Files.delete(file);

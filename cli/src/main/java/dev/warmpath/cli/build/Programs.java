@@ -2,6 +2,7 @@ package dev.warmpath.cli.build;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.warmpath.cli.fleet.Environments;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.ProcessStart;
 import java.io.File;
@@ -107,8 +108,7 @@ public final class Programs {
 
     private ProcessBuilder builder(List<String> command) {
         var builder = new ProcessBuilder(command).directory(folder.toFile());
-        builder.environment().clear();
-        builder.environment().putAll(environment);
+        Environments.make(builder, environment);
         return builder;
     }
 

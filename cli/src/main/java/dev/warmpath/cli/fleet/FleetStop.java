@@ -14,7 +14,6 @@ import java.util.function.Consumer;
  */
 public final class FleetStop {
 
-    private static final String STOPPING = "stopping";
     private static final String REDIS_SETTINGS = "redis";
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int LOOK_AGAIN_MILLIS = 10;
@@ -27,20 +26,20 @@ public final class FleetStop {
         this.installation = installation;
     }
 
-    /** Whether somebody is stopping it: whose process ends then, ends as told. */
-    public boolean isUnderWay() {
-        return Files.exists(installation.state().resolve(STOPPING));
+    /** Waits for a stop that is under way, and ends a start that is; for all but who holds the lock. */
+    public void stopLocked() throws IOException {
+        try (var _ = StateLock.takeFromWhoStarts(installation.state())) {
+            stop();
+        }
     }
 
-    /** Does nothing if there is no fleet. */
+    /** Of whoever holds the lock. Also removes what is left where there is no fleet. */
     public void stop() throws IOException {
-        FleetFile fleet = FleetFile.read(installation.state());
-        if (fleet == null) {
-            return;
-        }
-        Files.writeString(installation.state().resolve(STOPPING), "");
         for (Role role : Role.values()) {
-            end(fleet.of(role));
+            FleetFile fleet = FleetFile.read(installation.state());
+            if (fleet != null) {
+                end(fleet.of(role));
+            }
         }
         forget();
     }
@@ -50,7 +49,6 @@ public final class FleetStop {
         Path state = installation.state();
         FleetFile.delete(state);
         Launches.delete(state);
-        Files.deleteIfExists(state.resolve(STOPPING));
         Files.deleteIfExists(state.resolve(REDIS_SETTINGS));
         removeSharedWeights();
     }

@@ -51,8 +51,7 @@ public final class ProcessStart {
         command.addAll(ignoringTerminal(launch.command()));
         var builder = new ProcessBuilder(command).directory(new File(launches.folder())).redirectErrorStream(true)
                 .redirectInput(new File("/dev/null")).redirectOutput(installation.log(launch.id()).toFile());
-        builder.environment().clear();
-        builder.environment().putAll(launches.environment());
+        Environments.make(builder, launches.environment());
         long pid = builder.start().pid();
         return new FleetMember(launch.role(), launch.id(), pid, ProcessTable.startedAt(pid), launch.port(),
                 launch.url());

@@ -15,6 +15,7 @@ import dev.warmpath.cli.fleet.Launches.Launch;
 import dev.warmpath.cli.fleet.Management;
 import dev.warmpath.cli.fleet.ProcessStart;
 import dev.warmpath.cli.fleet.Readiness;
+import dev.warmpath.cli.fleet.StateLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -31,6 +32,8 @@ public final class FleetStart {
     /** Of the process of a worker that only passes on. */
     private static final int WORKER_BESIDE_MB = 700;
     private static final int REDIS_MB = 256;
+    /** Of this command's process, which the launcher script gives a heap of 64. */
+    private static final int COMMAND_MB = 128;
 
     private final Installation installation;
     private final Ending ending;
@@ -38,6 +41,9 @@ public final class FleetStart {
     private final Wishes wishes;
     private final FleetStop stop;
     private final Runnable interruption = this::interrupted;
+    /** Null: the fleet is ready, or has never begun. Guarded by this, as launching and ending are. */
+    private @Nullable StateLock lock;
+    private boolean isInterrupted;
 
     public FleetStart(Installation installation, Ending ending, Progress progress, Wishes wishes) {
         this.installation = installation;
@@ -50,16 +56,30 @@ public final class FleetStart {
     /**
      * Starts it and, unless it is detached, watches it until it is stopped.
      *
-     * @throws StartFailedException if a process does not come up, or the last router ends; the others still run
+     * @throws StartFailedException if a process does not come up, or the last router ends; none is left
      */
     public void run() throws IOException, StartFailedException {
         Path model = ModelPath.find(wishes.model(), installation);
+        requireNone();
+        installation.makeFolders();
+        lock = StateLock.take(installation.state(), StateLock.UP);
+        try {
+            requireNone();                                         // another one may have become ready meanwhile
+            startLocked(model);
+        } finally {
+            unlock();
+        }
+    }
+
+    private void requireNone() {
         FleetFile before = FleetFile.read(installation.state());
         if (before != null && before.members().stream().anyMatch(FleetMember::isRunning)) {
             throw new CommandException("a fleet is running already: ./warmpath status shows it, ./warmpath down stops "
                     + "it");
         }
-        installation.makeFolders();
+    }
+
+    private void startLocked(Path model) throws IOException, StartFailedException {
         stop.forget();                                             // what a fleet that could not end well has left
         var ports = new Ports(wishes.host(), wishes.port(), wishes.routers());
         ports.requireFree(wishes.mostWorkers(), wishes.redis().equals(Wishes.EMBEDDED));
@@ -77,7 +97,18 @@ public final class FleetStart {
         FleetEnvironment.addTokens(environment, wishes, installation);
         FleetEnvironment.addRedis(environment, wishes, ports, installation);
         var plan = new FleetPlan(installation, wishes, ports, model, outlook, environment);
-        start(plan, ports, outlook, Launches.of(environment, plan.launches(routerHeap)), model);
+        var launches = Launches.of(environment, plan.launches(routerHeap));
+        try {
+            start(plan, ports, outlook, launches, model);
+        } catch (IOException | RuntimeException | StartFailedException e) {
+            ending.pass();                                         // who is interrupted has not failed
+            progress.begin("stopping what was started", () -> "");
+            stopAll();
+            if (e instanceof RuntimeException && !(e instanceof CommandException)) {
+                throw new CommandException("the start went wrong, and what was started is stopped: " + e);
+            }
+            throw e;
+        }
     }
 
     private void start(FleetPlan plan, Ports ports, Preflight.Outlook outlook, Launches launches, Path model)
@@ -88,29 +119,37 @@ public final class FleetStart {
         launches.write(installation.state());
         var start = new ProcessStart(installation, launches);
         for (Launch launch : launches.launches()) {
+            begin(start, launch);
             ending.pass();
-            start.begin(launch);
         }
-        var watch = new Watch(installation, launches, stop, progress, ending);
         FleetFile fleet = FleetFile.read(installation.state());
-        if (fleet != null && isReady(fleet, watch, words, beganNanos, ports, model)) {
+        if (fleet != null && isReady(fleet, launches, words, beganNanos, ports, model)) {
+            unlock();
             if (wishes.isDetached()) {
                 ending.remove(interruption);
                 progress.say("The fleet runs on in the background: ./warmpath status, ./warmpath down");
                 return;
             }
             progress.say("Ctrl-C stops everything.");
-            watch.untilStopped();
+            new Watch(installation, launches, progress, ending).untilStopped();
         }
         progress.say("stopped");
     }
 
-    /** @return whether it is, and has said so; else somebody has stopped it meanwhile */
-    private boolean isReady(FleetFile fleet, Watch watch, StartWords words, long beganNanos, Ports ports, Path model)
+    /** A process that is not in the fleet file yet would outlive an interruption. */
+    private synchronized void begin(ProcessStart start, Launch launch) throws IOException {
+        if (!isInterrupted) {
+            start.begin(launch);
+        }
+    }
+
+    /** @return whether it is, and has said so; else somebody has removed it meanwhile */
+    private boolean isReady(FleetFile fleet, Launches launches, StartWords words, long beganNanos, Ports ports, Path model)
             throws StartFailedException {
         try (var management = new Management()) {
             var wait = new ReadyWait(installation, management, progress, ending, wishes.stallTimeout());
-            if (!wait.await(fleet, fleet.members(), Readiness::isReady, watch::isStopped)) {
+            if (!wait.await(fleet, fleet.members(), Readiness::isReady,
+                    () -> !launches.isStillThere(installation.state()))) {
                 return false;
             }
             String modelName = installation.variable("WARMPATH_APIKEYS_FILE").isEmpty()
@@ -123,7 +162,7 @@ public final class FleetStart {
 
     private int besideMegabytes(int routerHeap) {
         return wishes.routers() * (routerHeap + ROUTER_BESIDE_MB) + wishes.engines().size() * WORKER_BESIDE_MB
-                + (wishes.redis().equals(Wishes.EMBEDDED) ? REDIS_MB : 0);
+                + (wishes.redis().equals(Wishes.EMBEDDED) ? REDIS_MB : 0) + (wishes.isDetached() ? 0 : COMMAND_MB);
     }
 
     private @Nullable String set(String name, @Nullable String otherwise) {
@@ -132,11 +171,27 @@ public final class FleetStart {
         return given.isEmpty() ? otherwise : given.getLast();
     }
 
-    private void interrupted() {
+    private synchronized void unlock() throws IOException {
+        if (lock != null) {
+            lock.close();
+            lock = null;
+        }
+    }
+
+    private synchronized void stopAll() throws IOException {
+        if (lock != null) {
+            stop.stop();
+        } else {
+            stop.stopLocked();
+        }
+    }
+
+    private synchronized void interrupted() {
+        isInterrupted = true;
         progress.say("stopping ...");
         progress.close();
         try {
-            stop.stop();
+            stopAll();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,5 +1,7 @@
 package dev.warmpath.cli.start;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.warmpath.cli.build.Programs;
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.build.Service;
@@ -71,8 +73,7 @@ final class Preflight {
             tokenizerStatus = programs.await(beginTokenizer(made));
             remove(made);
         }
-        List<String> said = Stream.concat(Files.readAllLines(log("check")).stream(),
-                Files.readAllLines(log("check-tokenizer")).stream()).toList();
+        List<String> said = Stream.concat(lines("check"), lines("check-tokenizer")).toList();
         said.stream().filter(line -> line.startsWith(WARNING)).forEach(progress::say);
         requireFine(status, "check", "the check of the model",
                 said.stream().filter(line -> line.startsWith(PROBLEM)).toList());
@@ -142,6 +143,11 @@ final class Preflight {
         return programs.begin(Service.ROUTER.command(installation, flags,
                         List.of("check", folder.toString(), model.toString())), log("check-tokenizer"),
                 installation.logs().resolve("check-tokenizer.err"));
+    }
+
+    /** Names of files are in it, which need not be text. */
+    private Stream<String> lines(String name) throws IOException {
+        return new String(Files.readAllBytes(log(name)), UTF_8).lines();
     }
 
     private Path log(String name) {

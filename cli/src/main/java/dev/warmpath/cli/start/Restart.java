@@ -12,8 +12,8 @@ import dev.warmpath.cli.fleet.Launches.Launch;
 import dev.warmpath.cli.fleet.Management;
 import dev.warmpath.cli.fleet.ProcessStart;
 import dev.warmpath.cli.fleet.Readiness;
-import dev.warmpath.cli.fleet.RestartMark;
 import dev.warmpath.cli.fleet.Role;
+import dev.warmpath.cli.fleet.StateLock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +29,10 @@ public final class Restart {
     private final Ending ending;
     private final Progress progress;
     private final Duration patience;
+    private final Runnable interruption = this::interrupted;
+    /** What is so if it ends now. Guarded by this, as launching is. */
+    private String soFar = "nothing was changed";
+    private boolean isInterrupted;
 
     /** @param patience for a start in which nothing moves */
     public Restart(Installation installation, Ending ending, Progress progress, Duration patience) {
@@ -45,8 +49,19 @@ public final class Restart {
      * @throws StartFailedException if it does not come up again; the others have not been touched
      */
     public void run(String id) throws IOException, StartFailedException {
+        FleetFile.require(installation.state());
+        try (var _ = StateLock.take(installation.state(), StateLock.restart(id))) {
+            ending.add(interruption);
+            runLocked(id);
+            ending.pass();
+        } finally {
+            ending.remove(interruption);
+        }
+    }
+
+    private void runLocked(String id) throws IOException, StartFailedException {
         Path state = installation.state();
-        FleetFile fleet = FleetFile.require(state);
+        FleetFile fleet = FleetFile.require(state);                // another one than before the lock, perhaps
         FleetMember before = fleet.member(id);
         if (before == null) {
             throw new CommandException("no process '" + id + "' in this fleet; there are "
@@ -59,16 +74,18 @@ public final class Restart {
                     + "the whole fleet again");
         }
         long beganNanos = System.nanoTime();
-        try (var _ = new RestartMark(state, id); var management = new Management()) {
+        try (var management = new Management()) {
             List<Long> earlier = Readiness.look(fleet, management).epochs(id);
             if (before.isRunning()) {
                 progress.begin("stopping " + id, () -> "");
+                say(id + " was told to end, and is not started again; ./warmpath restart " + id + " does that");
                 FleetStop.end(List.of(before));
             }
             if (Files.exists(installation.log(id))) {
                 Files.move(installation.log(id), installation.log(id + ".before"), StandardCopyOption.REPLACE_EXISTING);
             }
-            FleetMember after = new ProcessStart(installation, launches).again(launch);
+            FleetMember after = launch(launches, launch);
+            ending.pass();
             var wait = new ReadyWait(installation, management, progress, ending, patience);
             if (!wait.await(fleet, List.of(after), (readiness, member) -> isBack(readiness, fleet, member, earlier),
                     () -> !launches.isStillThere(state))) {
@@ -77,6 +94,26 @@ public final class Restart {
         }
         progress.say(id + " is ready again after " + Duration.ofNanos(System.nanoTime() - beganNanos).toSeconds()
                 + " s; what it said before is in " + installation.log(id + ".before"));
+    }
+
+    /** A process that is not in the fleet file yet would be nobody's after an interruption. */
+    private synchronized FleetMember launch(Launches launches, Launch launch) throws IOException {
+        if (isInterrupted) {
+            ending.pass();
+        }
+        FleetMember member = new ProcessStart(installation, launches).again(launch);
+        soFar = member.id() + " goes on starting; ./warmpath status tells when it is ready";
+        return member;
+    }
+
+    private synchronized void say(String soFar) {
+        this.soFar = soFar;
+    }
+
+    private synchronized void interrupted() {
+        isInterrupted = true;
+        progress.say(soFar);
+        progress.close();
     }
 
     /**

@@ -4,11 +4,10 @@ import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.fleet.FleetMember;
-import dev.warmpath.cli.fleet.FleetStop;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.Launches;
-import dev.warmpath.cli.fleet.RestartMark;
 import dev.warmpath.cli.fleet.Role;
+import dev.warmpath.cli.fleet.StateLock;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -20,15 +19,13 @@ final class Watch {
 
     private final Installation installation;
     private final Launches launches;
-    private final FleetStop stop;
     private final Progress progress;
     private final Ending ending;
     private final Set<Long> told = new HashSet<>();
 
-    Watch(Installation installation, Launches launches, FleetStop stop, Progress progress, Ending ending) {
+    Watch(Installation installation, Launches launches, Progress progress, Ending ending) {
         this.installation = installation;
         this.launches = launches;
-        this.stop = stop;
         this.progress = progress;
         this.ending = ending;
     }
@@ -52,7 +49,7 @@ final class Watch {
             if (isStopped()) {
                 return true;
             }
-            if (RestartMark.isOn(installation.state(), member.id())) {
+            if (StateLock.isAt(installation.state(), StateLock.restart(member.id()))) {
                 continue;
             }
             if (member.role() == Role.ROUTER && fleet.of(Role.ROUTER).stream().noneMatch(FleetMember::isRunning)) {
@@ -67,9 +64,9 @@ final class Watch {
     }
 
     /** Waits for the end of a stop that is under way. @return whether there was one */
-    boolean isStopped() {
+    private boolean isStopped() {
         ending.pass();
-        while (stop.isUnderWay() && launches.isStillThere(installation.state())) {
+        while (StateLock.isAt(installation.state(), StateLock.DOWN) && launches.isStillThere(installation.state())) {
             pause(SOON_MILLIS);
         }
         return !launches.isStillThere(installation.state());

@@ -1,5 +1,6 @@
 package dev.warmpath.cli.start;
 
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -45,7 +46,7 @@ public record Wishes(@Nullable Integer workers, List<Engine> engines, int router
         require(port >= 1 && port <= lastPort, "--port takes a number from 1 to " + lastPort + ", not '" + port + "'");
         require(redis.isEmpty() || redis.equals(EMBEDDED) || isRedis(redis),
                 "--redis takes 'embedded' or a URI like redis://host:6379");
-        require(host.matches("[A-Za-z0-9.:_-]+"), "--host takes a name or an address, not '" + host + "'");
+        require(isHost(host), "--host takes a name or an address, not '" + host + "'");
         requireSize("--memory", memory);
         requireSize("--kv-memory", kvMemory);
         requireSize("--heap", heap);
@@ -63,6 +64,16 @@ public record Wishes(@Nullable Integer workers, List<Engine> engines, int router
 
     boolean isOnLoopback() {
         return host.startsWith("127.") || host.equals("localhost") || host.equals("::1");
+    }
+
+    /** A name with an underscore is none in a URL. */
+    private static boolean isHost(String host) {
+        try {
+            return host.matches("[A-Za-z0-9.:_-]+")
+                    && URI.create("http://" + (host.contains(":") ? "[" + host + "]" : host)).getHost() != null;
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
     }
 
     private static void requireSize(String option, String size) {

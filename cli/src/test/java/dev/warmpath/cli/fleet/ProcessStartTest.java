@@ -1,14 +1,15 @@
 package dev.warmpath.cli.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.warmpath.cli.build.Jdk;
 import dev.warmpath.cli.fleet.Launches.Launch;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -67,7 +68,6 @@ class ProcessStartTest {
         assertThat(state.resolve("order")).hasContent("router\nworker-1\nredis");
         assertThat(FleetFile.read(state)).isNull();
         assertThat(state.resolve("launches.json")).doesNotExist();
-        assertThat(state.resolve("stopping")).doesNotExist();
     }
 
     @Test
@@ -95,15 +95,52 @@ class ProcessStartTest {
                 .as("another fleet of the same folder").isFalse();
     }
 
+    /** As `restart` does while another command stops the fleet: the router writes it down when it is told to end. */
     @Test
-    void one_restart_goes_after_the_other() throws IOException {
-        try (var _ = new RestartMark(state, "worker-1")) {
-            assertThat(RestartMark.isOn(state, "worker-1")).isTrue();
-            assertThat(RestartMark.isOn(state, "worker-2")).isFalse();
-            assertThatThrownBy(() -> new RestartMark(state, "worker-2"))
-                    .hasMessage("worker-1 is being restarted; wait until it is ready");
+    void a_process_that_comes_in_while_others_are_stopped_is_stopped_as_well() throws IOException {
+        Path late = state.resolve("late");
+        Launch router = new Launch(Role.ROUTER, "router", 1, URL, List.of("/bin/sh", "-c",
+                "trap 'cat " + late + " >>" + state.resolve("fleet") + "; exit' TERM; echo up $SECRET; "
+                        + "while :; do sleep 0.05; done"));
+        start(router, process(Role.WORKER, "worker-1"));
+        List<String> lines = Files.readAllLines(state.resolve("fleet"));
+        Files.writeString(late, lines.getLast() + "\n");
+        Files.writeString(state.resolve("fleet"), lines.getFirst() + "\n");
+
+        new FleetStop(installation).stop();
+
+        assertThat(state.resolve("order")).hasContent("worker-1");
+    }
+
+    @Test
+    void secrets_are_forgotten_even_where_no_process_was_started() throws IOException {
+        Launches.of(Map.of("SECRET", "word"), List.of()).write(state);
+        new FleetStop(installation).stop();
+        assertThat(state.resolve("launches.json")).doesNotExist();
+    }
+
+    /** 0xE4 is an umlaut in Latin 1, and no text in UTF-8. */
+    @Test
+    void bytes_of_the_environment_that_are_no_text_reach_a_process_as_they_are() throws Exception {
+        Path test = state.resolve("bytes");
+        Process outer = new ProcessBuilder("/bin/sh", "-c", "NAME=$(printf 'K\\344se') exec \"$@\"", "sh",
+                Jdk.tool("java"), "-cp", System.getProperty("java.class.path"), Starter.class.getName(),
+                state.toString()).inheritIO().start();
+        assertThat(outer.waitFor()).isZero();
+        assertThat(Files.readAllBytes(test)).containsExactly('K', 0xE4, 's', 'e');
+    }
+
+    /** Starts a process with its own environment, and one variable more. */
+    static final class Starter {
+
+        public static void main(String[] arguments) throws Exception {
+            var wanted = new HashMap<>(System.getenv());
+            wanted.put("MORE", "1");
+            var builder = new ProcessBuilder("/bin/sh", "-c", "test $MORE = 1 && printf %s \"$NAME\" >\"$0\"/bytes",
+                    arguments[0]);
+            Environments.make(builder, wanted);
+            System.exit(builder.inheritIO().start().waitFor());
         }
-        assertThat(RestartMark.isOn(state, "worker-1")).isFalse();
     }
 
     @Test

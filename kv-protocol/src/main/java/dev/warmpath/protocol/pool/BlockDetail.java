@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param tokens       those; null if they are not known: it is only cached, and the worker keeps no tokens to verify
  *                     hits by; or some are drawn, but not told yet
  * @param lastUseMsAgo when it was last taken, hit or let go; null = never
- * @param heldBy       by which places in whose tables, at most {@link #MAX_HOLDERS}
+ * @param heldBy       by which places in whose tables, of those that run, at most {@link #MAX_HOLDERS}
  */
 public record BlockDetail(
         int block,

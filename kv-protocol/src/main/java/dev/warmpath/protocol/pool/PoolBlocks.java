@@ -10,8 +10,8 @@ import java.util.Arrays;
  * @param references    how many sequences hold each
  * @param keyed         whether it carries a key
  * @param keys          the last 8 bytes of its hash; 0 where it carries none
- * @param lastUseMillis when it was last taken, hit or let go, in milliseconds since the worker's start, about 17 at a
- *                      time; 0 = never
+ * @param lastUseMillis when it was last taken, hit or let go, in milliseconds since the worker's start, rounded up by
+ *                      at most 17, so that it may lie behind the frame's own time; 0 = never
  */
 public record PoolBlocks(int[] ids, int[] references, boolean[] keyed, long[] keys, long[] lastUseMillis) {
 

@@ -13,7 +13,7 @@ import dev.warmpath.protocol.generate.GenerateRequest;
  * @param cachedTokens    of those, found in the cache when it was first admitted
  * @param computedTokens  whose keys and values are in the cache, or being computed by the step that runs
  * @param drawnTokens     of its answer so far
- * @param scheduledTokens of the computed ones, those that a step in flight computes; 0 between two steps
+ * @param scheduledTokens that the engine's latest step computed for it; 0 if it had no part in that one
  */
 public record PoolRequest(
         String id,

@@ -32,7 +32,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
-/** A whole engine with the model that ships, on its own thread and held, with a clock that stands still unless moved. */
+/** A whole engine with the model that ships, on its own thread and held; its clock stands still unless moved. */
 final class PoolRig implements AutoCloseable {
 
     static final int BLOCK_SIZE = 16;

@@ -266,8 +266,8 @@ class PoolRoutesTest {
 
     @Test
     void a_block_that_is_none_is_not_found() throws Exception {
-        for (String name : List.of("5000", "-1", "2147483648", "99999999999999999999", "1e3", "x", "%00", "%F0%9D%84%9E",
-                "1%2F2", "..%2f1")) {
+        for (String name : List.of("5000", "-1", "2147483648", "99999999999999999999", "1e3", "x", "%00",
+                "%F0%9D%84%9E", "1%2F2", "..%2f1")) {
             HttpResponse<String> answer = send("GET", Protocol.POOL_BLOCKS_PATH + name);
             assertThat(answer.statusCode()).as(name).isEqualTo(404);
         }
