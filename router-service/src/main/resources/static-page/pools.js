@@ -251,13 +251,15 @@ class Card {
     #explain() {
         const {unavailable, held} = this.pool;
         const isSilent = this.#state === 'ready' && !held && performance.now() - this.#heard > SILENCE_MILLIS;
-        const sentence = unavailable !== null ? `There is no pool to see here: ${unavailable}.`
+        const hasNothing = this.pool.cells.length === 0 && unavailable !== null;
+        const sentence = hasNothing ? `There is no pool to see here: ${unavailable}.`
             : this.#goneSince !== null ? 'This worker has left the fleet. This is its pool as it was last seen.'
+            : unavailable !== null ? `This is the pool as it was last seen: ${unavailable}.`
             : isSilent ? 'This worker has not told for some seconds how its pool stands. This is how it was.' : null;
         this.#notice.hidden = sentence === null;
         setText(this.#notice, sentence ?? '');
-        this.#body.hidden = unavailable !== null;
-        this.element.classList.toggle('stale', unavailable === null && sentence !== null);
+        this.#body.hidden = hasNothing;
+        this.element.classList.toggle('stale', !hasNothing && sentence !== null);
     }
 
     #tell() {
