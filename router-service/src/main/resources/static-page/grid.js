@@ -18,6 +18,8 @@ const ZOOM = 1.5;
 const LARGEST_ZOOMED_PITCH = 33;
 /** Pixels that are seen at most, as the style sheet has it; canvases are three times as high. */
 const SEEN_HEIGHT = 480;
+/** Device pixels of a cell from which on two lines fit around what is in it. */
+const ROOM_FOR_TWO_LINES = 10;
 const NO_BLOCK = -1;
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
@@ -258,14 +260,9 @@ export class Grid {
         const pen = this.#marks;
         pen.clearRect(0, 0, this.#overlay.width, this.#overlay.height);
         this.#drawNext(pen);
-        pen.strokeStyle = this.#colours.mark;
-        pen.lineWidth = Math.max(1, Math.round(this.#pitch / 8));
-        this.#highlit.forEach(id => this.#ring(pen, id, 0));
-        if (this.#cursor !== NO_BLOCK) {
-            pen.strokeStyle = this.#colours.cursor;
-            pen.lineWidth = Math.max(2, Math.round(this.#pitch / 7));
-            this.#ring(pen, this.#cursor, 1);
-        }
+        const line = Math.max(1, Math.round(this.#pitch / 8));
+        this.#highlit.forEach(id => this.#ring(pen, id, this.#colours.mark, line, 0));
+        this.#ring(pen, this.#cursor, this.#colours.cursor, Math.max(2, Math.round(this.#pitch / 7)), 1);
     }
 
     /** An order where there is room for a number, a corner where there is not. */
@@ -290,12 +287,23 @@ export class Grid {
         });
     }
 
-    #ring(pen, id, outside) {
-        if (this.#isCovered(id)) {
-            const [x, y] = this.#place(id);
-            const inset = pen.lineWidth / 2 - outside;
-            pen.strokeRect(x + inset, y + inset, this.#pitch - 1 - 2 * inset, this.#pitch - 1 - 2 * inset);
+    /** A line around a block, and where there is room one of the ground within, for cells of the line's own colour. */
+    #ring(pen, id, colour, line, outside) {
+        if (!this.#isCovered(id)) {
+            return;
         }
+        const [x, y] = this.#place(id);
+        const frame = (from, width) => {
+            const inset = from + width / 2;
+            pen.lineWidth = width;
+            pen.strokeRect(x + inset, y + inset, this.#pitch - 1 - 2 * inset, this.#pitch - 1 - 2 * inset);
+        };
+        if (this.#pitch >= ROOM_FOR_TWO_LINES) {
+            pen.strokeStyle = this.#colours.surface;
+            frame(line - outside, line);
+        }
+        pen.strokeStyle = colour;
+        frame(-outside, line);
     }
 
     #isCovered(id) {
