@@ -126,8 +126,8 @@ public final class Screen {
         var page = new StringBuilder(HOME);
         for (int i = 0; i < rows; i++) {
             boolean isCut = i == rows - 1 && rows < lines.size();
-            String line = shown(isCut ? "… and " + (lines.size() - i) + " lines more: the window is too low for them"
-                    : lines.get(i));
+            String line = shown(!isCut ? lines.get(i)
+                    : "… and " + (lines.size() - i) + " lines more: the window is too low for them");
             page.append(line.length() > now.columns ? line.substring(0, now.columns) : line).append(END_OF_LINE);
             page.append(i < rows - 1 ? "\n" : "");
         }
