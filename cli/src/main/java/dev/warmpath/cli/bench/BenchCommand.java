@@ -160,7 +160,7 @@ public final class BenchCommand implements Callable<Integer> {
 
     private Pace pace(Load sessions) {
         if (rate != null) {
-            return trace == null ? new Pace.AtRandom(rate) : new Pace.Recorded(rate / sessions.requestsPerSecond());
+            return trace == null ? new Pace.AtRandom(rate) : new Pace.Recorded(rate / sessions.sessionsPerSecond());
         }
         if (concurrency == null && trace != null) {
             return new Pace.Recorded(speed == null ? 1 : speed);
@@ -212,7 +212,7 @@ public final class BenchCommand implements Callable<Integer> {
             case Pace.AtRandom(double wanted) -> perSecond = wanted;
             case Pace.Recorded(double quicker) -> {
                 times = quicker;
-                perSecond = quicker * sessions.requestsPerSecond();
+                perSecond = quicker * sessions.sessionsPerSecond();
             }
         }
         return new BenchReport(server.url().toString(), served.model(), sessions.name(), plan.seed(),

@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions of a run, in order of time, drawn when they are wanted. A part of them is looked at before: by that the
- * load is scaled to a context and a rate.
+ * The sessions of a run, in order of time, drawn when they are wanted. A part of them is looked at before, of a trace
+ * all: by that the load is scaled to a context, and a trace to a rate.
  *
  * @see GeneratedLoad
  */
@@ -105,11 +105,10 @@ final class Load {
         return next.isEmpty() ? rest.get() : next.removeFirst();
     }
 
-    /** Requests in a second if sessions begin when they say. */
-    double requestsPerSecond() {
-        long turns = lookedAt.stream().mapToLong(session -> session.turns().size()).sum();
-        long spanMicros = Math.max(1, lookedAt.getLast().startMicros() - lookedAt.getFirst().startMicros());
-        return turns * 1e6 / spanMicros;
+    /** Sessions in a second, from the first one's begin to the last one's; 1 if there is but one. */
+    double sessionsPerSecond() {
+        long spanMicros = lookedAt.getLast().startMicros() - lookedAt.getFirst().startMicros();
+        return lookedAt.size() < 2 ? 1 : (lookedAt.size() - 1) * 1e6 / Math.max(1, spanMicros);
     }
 
     /** Of the longest prompt with its answer, among those that were looked at. */

@@ -32,7 +32,7 @@ class LoadTest {
                 """);
         Load load = Load.traced(file);
 
-        assertThat(load.requestsPerSecond()).isEqualTo(0.5);                // two in four seconds
+        assertThat(load.sessionsPerSecond()).isEqualTo(0.25);               // the next one after four seconds
         assertThat(load.longestTokens()).isEqualTo(1_212);
         assertThat(load.pieceTokens()).isEqualTo(512);
         assertThat(load.requests()).isEqualTo(2);
