@@ -118,6 +118,11 @@ final class Gateway {
         return JSON.readTree(send(json("/v1/route", body)).body());
     }
 
+    /** True if the router is there; else it knows no worker either. */
+    boolean answers() {
+        return management("/actuator/workers").has("workers");
+    }
+
     /** Ids of the workers that the router would send requests to; empty while it cannot be reached. */
     List<String> readyWorkers() {
         return management("/actuator/workers").path("workers").valueStream()

@@ -109,7 +109,8 @@ final class LocalFleet implements AutoCloseable {
     void awaitReady(int workerCount) {
         Await.until(workerCount + " workers are ready", () -> {
             requireAlive();
-            return gateways().stream().allMatch(router -> router.readyWorkers().size() == workerCount);
+            return gateways().stream()
+                    .allMatch(router -> router.answers() && router.readyWorkers().size() == workerCount);
         });
     }
 

@@ -135,8 +135,8 @@ class TerminalLooksTest {
         gateway.complete(prompt, 2);
         assertThat(gateway.complete(prompt, 2).cachedTokens()).isEqualTo(96);
 
-        assertThat(warmpath("reset-cache").out.lines()).containsExactly("worker-1: has forgotten all prefixes",
-                "worker-2: has forgotten all prefixes");
+        assertThat(warmpath("reset-cache", "--token", TOKEN).out.lines()).containsExactly(
+                "worker-1: has forgotten all prefixes", "worker-2: has forgotten all prefixes");
         assertThat(gateway.complete(prompt, 2).cachedTokens()).isZero();
     }
 
@@ -220,6 +220,17 @@ class TerminalLooksTest {
 
     @Test
     @Order(9)
+    void top_ends_by_q_and_leaves_the_terminal_as_it_was() throws Exception {
+        try (var terminal = new Terminal("top", "--interval", "60", "--router", fleet.routerUrl(1).toString())) {
+            terminal.await("2 of 2 workers ready");
+            terminal.type('q');
+            assertThat(terminal.status()).isZero();
+            assertThat(terminal.shown()).endsWith(USERS_PAGE);
+        }
+    }
+
+    @Test
+    @Order(10)
     void top_draws_again_and_again_outlives_its_router_and_gives_the_screen_back() throws Exception {
         try (var terminal = new Terminal("top", "--interval", "0.2", "--router", fleet.routerUrl(1).toString())) {
             terminal.await("2 of 2 workers ready");

@@ -81,10 +81,8 @@ final class ImagesCommand implements Callable<Integer> {
                         List.of("--target", "cuda"));
             }
             for (String image : isPushing ? built : List.<String>of()) {
-                progress.say("pushing " + image + " ...");
-                if (programs.show(List.of(builder, "push", image)) != 0) {
-                    throw new CommandException(image + " was not pushed");
-                }
+                run(programs, progress, "pushing " + image, List.of(builder, "push", image),
+                        call.installation().log("push-" + image.substring(registry.length() + 1).replace(':', '-')));
             }
             if (!isJson) {
                 progress.say("built:");
@@ -127,13 +125,18 @@ final class ImagesCommand implements Callable<Integer> {
         command.addAll(options);
         command.addAll(List.of("--tag", image, "--file",
                 home.resolve("images").resolve(dockerfile + ".Dockerfile").toString(), home.toString()));
-        progress.begin("building " + image, () -> "");
+        run(programs, progress, "building " + image, command, log);
+        built.add(image);
+    }
+
+    private static void run(Programs programs, Progress progress, String what, List<String> command, Path log)
+            throws IOException {
+        progress.begin(what, () -> "");
         int status = programs.log(command, log);
         progress.end();
         if (status != 0) {
             LogTail.lines(log, LAST_LINES).forEach(System.err::println);
-            throw new CommandException("the build failed; the whole output is in " + log);
+            throw new CommandException(what + " failed; the whole output is in " + log);
         }
-        built.add(image);
     }
 }

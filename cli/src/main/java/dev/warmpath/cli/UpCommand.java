@@ -12,6 +12,7 @@ import dev.warmpath.cli.start.Wishes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -35,13 +36,29 @@ final class UpCommand implements Callable<Integer> {
     @Spec
     CommandSpec spec;
 
+    static final class Quantizations implements Iterable<String> {
+
+        @Override
+        public Iterator<String> iterator() {
+            return List.of("none", "int8").iterator();
+        }
+    }
+
+    static final class Backends implements Iterable<String> {
+
+        @Override
+        public Iterator<String> iterator() {
+            return List.of("auto", "cuda", "vector", "scalar").iterator();
+        }
+    }
+
     @Option(names = "--model", paramLabel = "PATH", description = "A model: a folder in Hugging Face layout, such as "
             + "'hf download' leaves, or a GGUF file (default: models/warmpath-tiny).")
     String model = "";
 
     @Option(names = "--quantization", paramLabel = "none|int8", description = "int8: weights of 16 or 32 bits are "
             + "rounded to 8.5 bits while they are loaded: half the memory, and answers that differ a little (default: "
-            + "none).")
+            + "none).", completionCandidates = Quantizations.class)
     String quantization = "";
 
     @Option(names = "--context", paramLabel = "N", description = "Most tokens of prompt and answer together (default: "
@@ -77,7 +94,7 @@ final class UpCommand implements Callable<Integer> {
 
     @Option(names = "--backend", paramLabel = "NAME", description = "What workers compute on: vector, the processors, "
             + "also where there is a GPU; scalar, slow loops; cuda, an NVIDIA GPU or no start; auto, a GPU if one can "
-            + "be used (default: ${DEFAULT-VALUE}).")
+            + "be used (default: ${DEFAULT-VALUE}).", completionCandidates = Backends.class)
     String backend = "vector";
 
     @Option(names = "--memory", paramLabel = "SIZE", description = "What the fleet may take of this machine's memory, "

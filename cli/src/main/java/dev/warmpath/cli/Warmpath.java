@@ -5,9 +5,11 @@ import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.look.LookCommands;
+import dev.warmpath.cli.terminal.Screen;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.List;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
@@ -64,7 +66,7 @@ public final class Warmpath implements Runnable {
                 .addSubcommand(new ProfileCommand(call))
                 .addSubcommand(new ImagesCommand(call))
                 .addSubcommand(verify)
-                .addSubcommand(new CompletionCommand())
+                .addSubcommand(new CompletionCommand(call.installation()))
                 .addSubcommand(new HelpCommand());
         commandLine.getCommandSpec().usageMessage().footer(FOOTER);
         verify.getCommandSpec().remove(verify.getCommandSpec().findOption("-V"));           // Maven has one, too
@@ -106,11 +108,13 @@ public final class Warmpath implements Runnable {
     /** @throws Exception it, if it is a fault of this program's */
     private static int explain(Exception failure, CommandLine command) throws Exception {
         switch (failure) {
-            case CommandException refused -> command.getErr().println("warmpath: " + refused.getMessage());
+            case CommandException refused -> command.getErr().println("warmpath: "
+                    + refused.getMessage().lines().map(Screen::harmless).collect(Collectors.joining("\n")));
             case FileSystemException file -> command.getErr().println("warmpath: cannot read or write "
                     + "" + file.getFile() + ": "
                     + (file.getReason() == null ? "it is not there, or not allowed" : file.getReason()));
-            case IOException broken -> command.getErr().println("warmpath: " + broken.getMessage());
+            case IOException broken -> command.getErr().println("warmpath: "
+                    + Screen.harmless(String.valueOf(broken.getMessage())));
             default -> throw failure;
         }
         return FAILED;

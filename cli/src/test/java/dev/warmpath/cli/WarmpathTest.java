@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.fleet.Installation;
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -14,6 +15,9 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -162,31 +166,59 @@ class WarmpathTest {
         assertThat(warmpath("doctor", "--json", "--port", "63000").out()).startsWith("{\"findings\":[");
     }
 
-    @Test
-    void bash_completes_commands_options_and_what_stands_behind_a_path() throws IOException, InterruptedException {
-        assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "left out: there is no bash to complete");
-        Said said = warmpath("completion", "bash");
+    @ParameterizedTest
+    @ValueSource(strings = {"bash", "zsh"})
+    void a_shell_completes_commands_options_their_values_and_the_ids_of_the_fleet(String shell)
+            throws IOException, InterruptedException {
+        @Nullable Path program = Stream.of(System.getenv("PATH").split(":")).map(folder -> Path.of(folder, shell))
+                .filter(Files::isExecutable).findFirst().orElse(null);
+        assumeTrue(program != null, "left out: there is no " + shell + " to complete");
+        Said said = warmpath("completion", shell);
         assertThat(said.status()).isZero();
         Path script = Files.writeString(state.resolve("completion"), said.out());
-        assertThat(completed(script, "./warmpath", "re")).contains("restart");
-        assertThat(completed(script, "warmpath", "up", "--start")).contains("--start-timeout");
-        assertThat(completed(script, "warmpath", "logs", "--fo")).contains("--follow");
+        assertThat(completed(program, script, "warmpath", "drain", "wor")).isEmpty();          // no fleet, no id
+        Files.writeString(state.resolve("fleet"), """
+                redis redis 1 1 8980 http://127.0.0.1:8980
+                worker worker-1 1 1 8081 http://127.0.0.1:8081
+                worker worker-2 1 1 8082 http://127.0.0.1:8082
+                router router 1 1 8080 http://127.0.0.1:8080
+                """);
+
+        assertThat(completed(program, script, "./warmpath", "re")).contains("restart", "reset-cache");
+        assertThat(completed(program, script, "warmpath", "up", "--start")).contains("--start-timeout");
+        assertThat(completed(program, script, "warmpath", "logs", "--fo")).contains("--follow");
+        assertThat(completed(program, script, "warmpath", "up", "--backend", "")).contains("auto", "cuda", "scalar");
+        assertThat(completed(program, script, "warmpath", "bench", "--load", "chat")).contains("chatbot");
+        assertThat(completed(program, script, "warmpath", "drain", "wor")).isEqualTo("worker-1\nworker-2\n");
+        assertThat(completed(program, script, "warmpath", "undrain", "")).contains("worker-2")
+                .doesNotContain("router", "redis");
+        assertThat(completed(program, script, "warmpath", "logs", "r")).isEqualTo("redis\nrouter\n");
     }
 
-    /** What bash would offer for the last word, by its own {@code complete}. */
-    private static String completed(Path script, String... words) throws IOException, InterruptedException {
-        var builder = new ProcessBuilder("/bin/bash", "--norc", "-c", """
-                source "$1"; shift
-                registered=$(complete -p warmpath) || exit 1
-                function=${registered##*-F }; function=${function%% *}
-                COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
-                "$function" "$1" "${!#}" "${@: -2:1}"
-                printf '%s\\n' "${COMPREPLY[@]}"
-                """, "bash", script.toString());
+    /** What the shell would offer for the last word, in order, by what is registered for the command. */
+    private String completed(Path shell, Path script, String... words) throws IOException, InterruptedException {
+        var builder = new ProcessBuilder(shell.toString(), shell.endsWith("zsh") ? "-f" : "--norc", "-c",
+                shell.endsWith("zsh") ? """
+                        source "$1"; shift
+                        compadd() { print -rl -- $matches }               # it would draw, and there is no line
+                        words=("$@") CURRENT=$# PREFIX=${@: -1} SUFFIX= IPREFIX= QIPREFIX=
+                        _bash_complete -o default -F _complete_warmpath
+                        """ : """
+                        source "$1"; shift
+                        registered=$(complete -p warmpath) || exit 1
+                        function=${registered##*-F }; function=${function%% *}
+                        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+                        "$function" "$1" "${!#}" "${@: -2:1}"
+                        printf '%s\\n' "${COMPREPLY[@]}"
+                        """, shell.toString(), script.toString());
         builder.command().addAll(List.of(words));
-        Process completing = builder.redirectErrorStream(true).start();
+        builder.environment().put("WARMPATH_STATE", state.toString());
+        builder.environment().put("HOME", state.toString());               // in which zsh would write
+        Process completing = builder.redirectErrorStream(true).redirectInput(new File("/dev/null")).start();
         String offered = new String(completing.getInputStream().readAllBytes(), UTF_8);
-        assertThat(completing.waitFor()).as(offered).isZero();
-        return offered;
+        completing.waitFor();
+        return offered.lines().map(String::strip).filter(line -> !line.isEmpty())
+                .filter(line -> line.startsWith(words[words.length - 1])).distinct().sorted()    // zsh does so itself
+                .map(line -> line + "\n").collect(Collectors.joining());
     }
 }

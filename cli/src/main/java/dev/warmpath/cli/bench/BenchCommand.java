@@ -12,12 +12,14 @@ import java.util.Iterator;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import tools.jackson.core.json.JsonWriteFeature;
 
 /** {@code bench}: puts load on a router, or any server of OpenAI's API, and says what came of it. */
 @Command(name = "bench", description = {"Put load on a router, or any server of OpenAI's API, and measure.",
@@ -60,12 +62,17 @@ public final class BenchCommand implements Callable<Integer> {
     @Nullable Integer concurrency;
 
     @Option(names = "--rate", paramLabel = "R",
-            description = "Open loop: R requests in a second on average, sessions begin at random (Poisson), or as the"
-                    + " trace has them, quicker or slower.")
+            description = "Open loop: R requests in a second on average, at random (Poisson), or as the trace has them,"
+                    + " quicker or slower.")
     @Nullable Double rate;
 
-    @Option(names = "--requests", paramLabel = "N", description = "End after so many (default: " + USUAL_REQUESTS
-            + ", or no limit with --duration).")
+    @Option(names = "--speed", paramLabel = "S",
+            description = "Open loop: requests come when the trace has them, S times as quickly (default of a trace,"
+                    + " unless --concurrency or --rate is given: 1).")
+    @Nullable Double speed;
+
+    @Option(names = "--requests", paramLabel = "N", description = "End after so many (default: all of a trace, else "
+            + USUAL_REQUESTS + ", or no limit with --duration).")
     @Nullable Long requests;
 
     @Option(names = "--duration", paramLabel = "SECONDS", description = "Send nothing new after so long.")
@@ -95,6 +102,11 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--timeout", paramLabel = "SECONDS", defaultValue = "600",
             description = "An answer that takes longer has failed (default: ${DEFAULT-VALUE}).")
     long timeoutSeconds;
+
+    @Option(names = "--fail-under", paramLabel = "SHARE", defaultValue = "1",
+            description = "Status 1 if a smaller share of the requests was answered, 0 to 1 (default:"
+                    + " ${DEFAULT-VALUE}: if any failed).")
+    double failUnder;
 
     @Option(names = "--json", description = "The result as JSON.")
     boolean json;
@@ -128,16 +140,32 @@ public final class BenchCommand implements Callable<Integer> {
             Served served = Served.find(server, model, !text);
             Scale scaled = scale != null ? Scale.times(scale, sessions.pieceTokens())
                     : Scale.fitting(sessions.longestTokens(), served.contextTokens(), sessions.pieceTokens());
+            int shortest = sessions.shortestTokens(scaled);
+            if (served.contextTokens() > 0 && shortest > served.contextTokens()) {
+                throw new CommandException("no request of " + sessions.name() + " fits: the shortest takes " + shortest
+                        + " tokens, and the context of " + served.model() + " has " + served.contextTokens()
+                        + "; take " + (scale == null ? "" : "a smaller --scale, or ") + "another load");
+            }
             return measure(server, served, sessions, scaled, plan(sessions, drawn));
         }
     }
 
     private LoadRun.Plan plan(Load sessions, long drawn) {
-        long most = requests != null ? requests : durationSeconds == null ? USUAL_REQUESTS : Long.MAX_VALUE - warmUp;
-        boolean closed = concurrency != null || rate == null;
-        return new LoadRun.Plan(!closed ? 0 : concurrency == null ? USUAL_CONCURRENCY : concurrency,
-                rate == null ? 0 : rate, most + warmUp,
+        @Nullable Long all = sessions.requests();
+        long most = requests != null ? requests + warmUp : all != null ? all
+                : durationSeconds == null ? USUAL_REQUESTS + warmUp : Long.MAX_VALUE;
+        return new LoadRun.Plan(pace(sessions), most,
                 durationSeconds == null ? null : Duration.ofMillis((long) (durationSeconds * 1_000)), warmUp, drawn);
+    }
+
+    private Pace pace(Load sessions) {
+        if (rate != null) {
+            return trace == null ? new Pace.AtRandom(rate) : new Pace.Recorded(rate / sessions.sessionsPerSecond());
+        }
+        if (concurrency == null && trace != null) {
+            return new Pace.Recorded(speed == null ? 1 : speed);
+        }
+        return new Pace.Clients(concurrency == null ? USUAL_CONCURRENCY : concurrency);
     }
 
     private int measure(OpenAiServer server, Served served, Load sessions, Scale scaled, LoadRun.Plan plan)
@@ -148,23 +176,24 @@ public final class BenchCommand implements Callable<Integer> {
             screen.print(BenchPage.beginning(report(server, served, sessions, scaled, plan, false, measurements)));
         }
         long begin = System.nanoTime();
-        var progress = new Progress(System.err, screen, measurements, () -> done(plan, measurements, begin));
+        var progress = new Progress(System.err, Screen.errors(), measurements, () -> done(plan, measurements, begin));
         var told = new AtomicBoolean();
-        var ending = new Thread(() -> {
-            run.stop();
-            progress.close();
-            if (told.compareAndSet(false, true)) {
-                print(report(server, served, sessions, scaled, plan, true, measurements), measurements);
+        Consumer<Boolean> tell = interrupted -> {
+            synchronized (told) {                                  // who comes second finds all of it printed
+                progress.close();
+                if (told.compareAndSet(false, true)) {
+                    print(report(server, served, sessions, scaled, plan, interrupted, measurements), measurements);
+                }
             }
-        });
-        Runtime.getRuntime().addShutdownHook(ending);
+        };
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            run.stop();
+            tell.accept(true);
+        }));
         run.run();
-        progress.close();
-        if (told.compareAndSet(false, true)) {
-            Runtime.getRuntime().removeShutdownHook(ending);
-            print(report(server, served, sessions, scaled, plan, false, measurements), measurements);
-        }
-        return measurements.results().requests().answered() > 0 ? 0 : 1;
+        tell.accept(false);
+        BenchReport.Requests requests = measurements.results().requests();
+        return requests.answered() > 0 && requests.answered() >= failUnder * requests.sent() ? 0 : 1;
     }
 
     private static double done(LoadRun.Plan plan, Measurements measurements, long begin) {
@@ -175,15 +204,26 @@ public final class BenchCommand implements Callable<Integer> {
 
     private BenchReport report(OpenAiServer server, Served served, Load sessions, Scale scaled, LoadRun.Plan plan,
             boolean interrupted, Measurements measurements) {
-        boolean closed = plan.concurrency() > 0;
+        @Nullable Integer clients = null;
+        @Nullable Double perSecond = null;
+        @Nullable Double times = null;
+        switch (plan.pace()) {
+            case Pace.Clients(int count) -> clients = count;
+            case Pace.AtRandom(double wanted) -> perSecond = wanted;
+            case Pace.Recorded(double quicker) -> {
+                times = quicker;
+                perSecond = quicker * sessions.sessionsPerSecond();
+            }
+        }
         return new BenchReport(server.url().toString(), served.model(), sessions.name(), plan.seed(),
-                served.spelling().text(), served.contextTokens(), scaled.factor(), closed ? plan.concurrency() : null,
-                closed ? null : plan.rate(), interrupted, measurements.results());
+                served.spelling().text(), served.contextTokens(), scaled.factor(), clients, perSecond, times,
+                interrupted, measurements.results());
     }
 
     private void print(BenchReport report, Measurements measurements) {
         screen.print(json
-                ? OpenAiServer.JSON.writerWithDefaultPrettyPrinter().writeValueAsString(report).lines().toList()
+                ? OpenAiServer.JSON.writerWithDefaultPrettyPrinter().with(JsonWriteFeature.ESCAPE_NON_ASCII)
+                        .writeValueAsString(report).lines().toList()
                 : BenchPage.lines(report, measurements.firstError(), screen.width()));
     }
 
@@ -191,16 +231,23 @@ public final class BenchCommand implements Callable<Integer> {
         if (concurrency != null && rate != null) {
             throw wrong("--concurrency is a closed loop and --rate an open one: give one of them");
         }
+        if (speed != null && (trace == null || concurrency != null || rate != null)) {
+            throw wrong("--speed is of a --trace that is sent by its own times, without --concurrency or --rate");
+        }
         if (concurrency != null && (concurrency < 1 || concurrency > LoadRun.MOST_CLIENTS)) {
             throw wrong("--concurrency is " + concurrency + ", and must be 1 to " + LoadRun.MOST_CLIENTS);
         }
         positive("--rate", rate);
+        positive("--speed", speed);
         positive("--duration", durationSeconds);
         positive("--scale", scale);
         positive("--requests", requests == null ? null : (double) requests);
         positive("--timeout", (double) timeoutSeconds);
-        if (warmUp < 0) {
-            throw wrong("--warm-up is " + warmUp + ", and must be 0 or more");
+        if (warmUp < 0 || warmUp > Integer.MAX_VALUE) {
+            throw wrong("--warm-up is " + warmUp + ", and must be 0 to " + Integer.MAX_VALUE);
+        }
+        if (!(failUnder >= 0 && failUnder <= 1)) {
+            throw wrong("--fail-under is " + failUnder + ", and must be 0 to 1");
         }
     }
 

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 /** A report as lines for people. */
 final class BenchPage {
 
+    /** With less of it the load was another one than was wanted. */
+    private static final double LEAST_SHARE = 0.9;
+
     private BenchPage() {}
 
     /** What is going to be done. */
@@ -20,12 +23,18 @@ final class BenchPage {
         return List.of("server        " + report.url() + ", model " + report.model() + ", "
                         + (report.contextTokens() == 0 ? "which tells no context"
                                 : format("a context of %,d tokens", report.contextTokens())),
-                "load          " + report.load() + ", " + (report.concurrency() == null
-                        ? format("open loop of %.2f requests/s", report.rate())
-                        : "closed loop of " + report.concurrency() + " clients") + ", seed " + report.seed(),
+                "load          " + report.load() + ", " + pace(report) + ", seed " + report.seed(),
                 "prompts       " + (report.spelling().equals("ids") ? "token ids" : "text") + ", "
                         + (report.scale() == 1 ? "as long as drawn"
                                 : format("scaled to %.3f of their length", report.scale())));
+    }
+
+    private static String pace(BenchReport report) {
+        if (report.concurrency() != null) {
+            return "closed loop of " + report.concurrency() + " clients";
+        }
+        return format("open loop of %.2f requests/s", report.rate())
+                + (report.speed() == null ? "" : format(", the trace's times at speed %.2f", report.speed()));
     }
 
     static List<String> lines(BenchReport report, @Nullable String firstError, int width) {
@@ -45,6 +54,11 @@ final class BenchPage {
         if (results.requests().leftOut() > 0) {
             lines.add(format("left out      %,d turns, longer than the context", results.requests().leftOut()));
         }
+        if (results.requests().abandoned() > 0) {
+            lines.add(format("abandoned     %,d turns that would have followed a failed one",
+                    results.requests().abandoned()));
+        }
+        lines.addAll(kept(results));
         lines.add(format("throughput    %.2f requests/s, ", results.requestsPerSecond())
                 + (results.promptTokensPerSecond() == null ? ""
                         : format("%,.1f prompt tokens/s, ", results.promptTokensPerSecond()))
@@ -65,6 +79,23 @@ final class BenchPage {
         }
         lines.add("");
         lines.addAll(times(results).lines(width));
+        return lines;
+    }
+
+    private static List<String> kept(Results results) {
+        BenchReport.@Nullable PaceKept pace = results.pace();
+        if (pace == null) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add(format("pace          %.2f requests/s were due, %.2f were sent", pace.offeredPerSecond(),
+                pace.achievedPerSecond()) + (results.lateMs() == null ? ""
+                        : ", late by " + number(results.lateMs().p50()) + " ms (p50), " + number(results.lateMs().p99())
+                                + " ms (p99)"));
+        if (pace.share() < LEAST_SHARE) {
+            lines.add(format("warning       only %.0f %% of the wanted rate was sent: this machine, or what lies"
+                    + " between, does not keep up", 100 * pace.share()));
+        }
         return lines;
     }
 

@@ -26,9 +26,13 @@ final class Conversation {
         this.seed = seed;
     }
 
-    /** So many have been answered. */
-    int turns() {
-        return answers.size();
+    long startMicros() {
+        return session.startMicros();
+    }
+
+    /** So many have not been answered. */
+    int turnsLeft() {
+        return session.turns().size() - answers.size();
     }
 
     boolean isOver() {

@@ -6,6 +6,7 @@ import dev.warmpath.workload.MooncakeTrace;
 import dev.warmpath.workload.Session;
 import dev.warmpath.workload.Turn;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -20,8 +21,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions of a run, in order of time, drawn when they are wanted. A part of them is looked at before: by that the
- * load is scaled to a context and a rate.
+ * The sessions of a run, in order of time, drawn when they are wanted. A part of them is looked at before, of a trace
+ * all: by that the load is scaled to a context, and a trace to a rate.
  *
  * @see GeneratedLoad
  */
@@ -33,12 +34,14 @@ final class Load {
     private static final Map<String, GeneratedLoad> NAMED = named();
 
     private final String name;
+    private final boolean ends;
     private final List<Session> lookedAt;
     private final Deque<Session> next;
     private final Supplier<@Nullable Session> rest;
 
-    private Load(String name, List<Session> lookedAt, Supplier<@Nullable Session> rest) {
+    private Load(String name, List<Session> lookedAt, boolean ends, Supplier<@Nullable Session> rest) {
         this.name = name;
+        this.ends = ends;
         this.lookedAt = lookedAt;
         this.next = new ArrayDeque<>(lookedAt);
         this.rest = rest;
@@ -71,20 +74,20 @@ final class Load {
         for (int i = 0; i < LOOKED_AT; i++) {
             first.add(sessions.get());
         }
-        return new Load(name, first, sessions::get);
+        return new Load(name, first, /* ends */ false, sessions::get);
     }
 
     /** @throws CommandException if the file is no trace of Mooncake's */
     static Load traced(Path file) {
         try {
             List<Session> sessions = MooncakeTrace.read(file).overlaid(1);
-            return new Load(file.getFileName().toString(), sessions, () -> null);
+            return new Load(file.getFileName().toString(), sessions, /* ends */ true, () -> null);
+        } catch (FileSystemException e) {
+            throw new CommandException("cannot read the trace " + file + ": is it there, and readable?");
         } catch (IOException e) {
-            throw new CommandException("cannot read the trace " + file + ": " + e.getMessage());
+            throw new CommandException("the trace " + file + " is none of Mooncake's: " + e.getMessage());
         } catch (NoSuchElementException e) {
             throw new CommandException("the trace " + file + " has no request in it");
-        } catch (IllegalArgumentException e) {
-            throw new CommandException("the trace " + file + " has a request that cannot be: " + e.getMessage());
         }
     }
 
@@ -92,21 +95,31 @@ final class Load {
         return name;
     }
 
+    /** @return null if it has no end */
+    @Nullable Long requests() {
+        return ends ? lookedAt.stream().mapToLong(session -> session.turns().size()).sum() : null;
+    }
+
     /** Null when a trace has ended. */
     synchronized @Nullable Session next() {
         return next.isEmpty() ? rest.get() : next.removeFirst();
     }
 
-    /** Requests in a second if sessions begin when they say. */
-    double requestsPerSecond() {
-        long turns = lookedAt.stream().mapToLong(session -> session.turns().size()).sum();
-        long spanMicros = Math.max(1, lookedAt.getLast().startMicros() - lookedAt.getFirst().startMicros());
-        return turns * 1e6 / spanMicros;
+    /** Sessions in a second, from the first one's begin to the last one's; 1 if there is but one. */
+    double sessionsPerSecond() {
+        long spanMicros = lookedAt.getLast().startMicros() - lookedAt.getFirst().startMicros();
+        return lookedAt.size() < 2 ? 1 : (lookedAt.size() - 1) * 1e6 / Math.max(1, spanMicros);
     }
 
     /** Of the longest prompt with its answer, among those that were looked at. */
     int longestTokens() {
         return lookedAt.stream().flatMap(session -> session.turns().stream()).mapToInt(Load::tokens).max().orElse(1);
+    }
+
+    /** Of the shortest of those with which a session begins, at this scale. */
+    int shortestTokens(Scale scale) {
+        return lookedAt.stream().map(session -> session.turns().getFirst())
+                .mapToInt(turn -> scale.promptTokens(turn.prompt()) + scale.answerTokens(turn)).min().orElse(1);
     }
 
     private static int tokens(Turn turn) {

@@ -30,6 +30,12 @@ final class Measurements {
     private long good;
     private long warmUp;
     private long leftOut;
+    private long abandoned;
+    private long due;
+    private long sent;
+    private long firstDueNanos = Long.MAX_VALUE;
+    private long lastDueNanos = Long.MIN_VALUE;
+    private long lastSentNanos = Long.MIN_VALUE;
     /** Answers that tell how long their prompts were. */
     private long counted;
     private long promptTokens;
@@ -43,16 +49,26 @@ final class Measurements {
         this.slo = slo;
     }
 
-    /**
-     * @param startNanos when it should have been sent
-     * @param sentNanos  when it was
-     */
-    synchronized void answered(Answer answer, long startNanos, long sentNanos) {
+    /** A request of an open loop should be sent. */
+    synchronized void due(long dueNanos) {
+        due++;
+        firstDueNanos = Math.min(firstDueNanos, dueNanos);
+        lastDueNanos = Math.max(lastDueNanos, dueNanos);
+    }
+
+    /** It is. */
+    synchronized void sent(long dueNanos, long sentNanos) {
+        sent++;
+        lastSentNanos = Math.max(lastSentNanos, sentNanos);
+        late.recordValue(micros(sentNanos - dueNanos));
+    }
+
+    /** @param startNanos when it was due, or where nothing is, when it was sent */
+    synchronized void answered(Answer answer, long startNanos) {
         answered++;
         span(startNanos, answer.endNanos());
         firstToken.recordValue(micros(answer.firstNanos() - startNanos));
         whole.recordValue(micros(answer.endNanos() - startNanos));
-        late.recordValue(micros(sentNanos - startNanos));
         for (long gap : answer.gapNanos()) {
             gaps.recordValue(micros(gap));
         }
@@ -86,6 +102,11 @@ final class Measurements {
         leftOut += turns;
     }
 
+    /** So many would have followed one that failed. */
+    synchronized void abandoned(int turns) {
+        abandoned += turns;
+    }
+
     private void span(long startNanos, long endNanos) {
         firstNanos = Math.min(firstNanos, startNanos);
         lastNanos = Math.max(lastNanos, endNanos);
@@ -114,12 +135,23 @@ final class Measurements {
     synchronized BenchReport.Results results() {
         double seconds = answered + failed == 0 ? 0 : (lastNanos - firstNanos) / 1e9;
         return new BenchReport.Results(seconds,
-                new BenchReport.Requests(answered + failed, answered, failed, warmUp, leftOut), Map.copyOf(errors),
+                new BenchReport.Requests(answered + failed, answered, failed, warmUp, leftOut, abandoned), pace(),
+                Map.copyOf(errors),
                 counted == 0 ? null : promptTokens, toldPromptTokens == 0 ? null : cachedTokens, completionTokens,
                 toldPromptTokens == 0 ? null : (double) cachedTokens / toldPromptTokens, rate(answered, seconds),
                 counted == 0 ? null : rate(promptTokens, seconds), rate(completionTokens, seconds),
                 BenchReport.Millis.of(firstToken), BenchReport.Millis.of(gaps), BenchReport.Millis.of(whole),
                 BenchReport.Millis.of(late), goodput(seconds), Map.copyOf(workers));
+    }
+
+    /** Rates between the first and the last, so one of a single request is none. */
+    private BenchReport.@Nullable PaceKept pace() {
+        if (due < 2 || lastDueNanos <= firstDueNanos) {
+            return null;
+        }
+        double offered = (due - 1) * 1e9 / (lastDueNanos - firstDueNanos);
+        double achieved = sent < 2 ? 0 : (sent - 1) * 1e9 / (Math.max(lastDueNanos, lastSentNanos) - firstDueNanos);
+        return new BenchReport.PaceKept(offered, achieved, Math.min(1, achieved / offered));
     }
 
     private BenchReport.@Nullable Goodput goodput(double seconds) {

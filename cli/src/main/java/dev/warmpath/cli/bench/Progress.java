@@ -20,7 +20,7 @@ final class Progress implements AutoCloseable {
     private boolean moving;
 
     /**
-     * @param screen where the result will be; the line is drawn if that is a terminal
+     * @param screen of the stream; the line is drawn if it is a terminal
      * @param done   share of the run, 0 to 1
      */
     Progress(PrintStream out, Screen screen, Measurements measurements, DoubleSupplier done) {

@@ -6,6 +6,7 @@ import dev.warmpath.cli.fleet.FleetMember;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.Role;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -64,8 +65,8 @@ final class FleetOptions {
     }
 
     private static Fleet.Router router(URI api, URI management, Secrets secrets) {
-        return new Fleet.Router(new HttpServer(api, "the router's API", secrets.key(), secrets.keyAdvice()),
-                new HttpServer(management, "the router's management port", secrets.token(), secrets.tokenAdvice()));
+        return new Fleet.Router(HttpServer.api(api, "the router's API", secrets.key(), secrets.keyAdvice()),
+                secrets.router(management));
     }
 
     /** Where the launcher and the chart put it, of routers and workers. */
@@ -76,7 +77,15 @@ final class FleetOptions {
     }
 
     /** Without a path. */
-    static URI checked(String option, URI url) {
+    static URI checked(String option, String url) {
+        try {
+            return checked(option, new URI(url));
+        } catch (URISyntaxException e) {
+            throw new CommandException(option + " " + url + " is no URL of a server: write http://HOST:PORT");
+        }
+    }
+
+    private static URI checked(String option, URI url) {
         boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
         if (!http || url.getHost() == null) {
             throw new CommandException(option + " " + url + " is no URL of a server: write http://HOST:PORT");

@@ -50,7 +50,7 @@ final class FleetPage {
         lines.addAll(wrapped(width, fleet.first().api().url()
                 + (fleet.routers().size() > 1 ? " and " + (fleet.routers().size() - 1) + " more" : ""),
                 ready + " of " + reading.workers().size() + " workers ready", reading.at(),
-                intervalSeconds > 0 ? "every " + intervalSeconds + " s, Ctrl-C ends" : ""));
+                intervalSeconds > 0 ? "every " + intervalSeconds + " s, q ends" : ""));
         lines.addAll(wrapped(width, "requests/s " + rate(router.requestsPerSecond()),
                 "under way " + router.requestsInFlight(), "done " + count(router.requests()),
                 "failed " + count(router.failed())));

@@ -4,47 +4,45 @@ import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.look.Fleet.Router;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Reads a fleet, again and again: counts from each router's metrics, workers from the first router that answers. Rates
- * are of the last ten seconds, hit rate and times of the last minute, and of all time while only one moment is known.
+ * Reads a fleet, again and again: counts from the metrics of those routers that answer, workers from the first of them.
+ * Rates are of the last ten seconds, hit rate and times of the last minute, and of all time while no router has been
+ * seen twice.
  */
 final class FleetReader {
 
-    private static final long RATE_NANOS = 10_000_000_000L;
-    private static final long WINDOW_NANOS = 60_000_000_000L;
-    /** More would be of no use: readings are a fifth of a second apart at least. */
-    private static final int MOST_MOMENTS = 300;
-
     private final Fleet fleet;
     private final LongSupplier nanoTime;
-    private final Deque<Moment> moments = new ArrayDeque<>();
-
-    private record Moment(long nanos, Totals totals) {}
+    /** In the order of the routers. */
+    private final List<Moments> moments;
 
     FleetReader(Fleet fleet, LongSupplier nanoTime) {
         this.fleet = fleet;
         this.nanoTime = nanoTime;
+        this.moments = fleet.routers().stream().map(_ -> new Moments()).toList();
     }
 
     /** @throws CommandException if no router answers; what the first one lacks is said then */
     FleetReading read() {
-        Totals totals = Totals.NONE;
+        List<Moments.Change> changes = new ArrayList<>();
         @Nullable Router answering = null;
         @Nullable CommandException first = null;
-        for (Router router : fleet.routers()) {
+        for (int i = 0; i < moments.size(); i++) {
+            Router router = fleet.routers().get(i);
             try {
-                totals = totals.plus(Totals.of(new PrometheusText(router.management().text("/actuator/prometheus"))));
+                Totals totals = Totals.of(new PrometheusText(router.management().text("/actuator/prometheus")));
+                changes.add(moments.get(i).add(nanoTime.getAsLong(), totals));
                 answering = answering == null ? router : answering;
             } catch (CommandException e) {
                 first = first == null ? e : first;
@@ -56,7 +54,7 @@ final class FleetReader {
         JsonNode index = answering.management().json("/actuator/prefixindex");
         JsonNode statistics = index.path("statistics");
         List<FleetReading.Worker> workers = workers(answering, index);
-        return new FleetReading(Instant.now().truncatedTo(ChronoUnit.MILLIS).toString(), router(totals),
+        return new FleetReading(Instant.now().truncatedTo(ChronoUnit.MILLIS).toString(), router(changes),
                 new FleetReading.Index(index.path("workers").size(), statistics.path("entries").asLong(0),
                         statistics.path("keys").asLong(0), statistics.path("bytes").asLong(0)), workers);
     }
@@ -116,30 +114,27 @@ final class FleetReader {
         return json.path(name).isString() ? json.path(name).asString() : null;
     }
 
-    private FleetReading.Router router(Totals totals) {
-        long now = nanoTime.getAsLong();
-        while (moments.size() >= MOST_MOMENTS || !moments.isEmpty() && now - moments.getFirst().nanos > WINDOW_NANOS) {
-            moments.removeFirst();
-        }
-        Totals window = moments.isEmpty() ? totals : totals.since(moments.getFirst().totals);
-        @Nullable Moment before = null;
-        for (Moment moment : moments) {
-            if (before == null && now - moment.nanos <= RATE_NANOS) {
-                before = moment;
-            }
-        }
-        @Nullable Double seconds = before == null ? null : Math.max(1e-3, (now - before.nanos) / 1e9);
-        Totals recent = before == null ? Totals.NONE : totals.since(before.totals);
-        moments.addLast(new Moment(now, totals));
+    private static FleetReading.Router router(List<Moments.Change> changes) {
+        Totals totals = changes.stream().map(Moments.Change::totals).reduce(Totals.NONE, Totals::plus);
+        List<Totals> minutes = changes.stream().map(Moments.Change::lastMinute).filter(Objects::nonNull).toList();
+        Totals window = minutes.isEmpty() ? totals : minutes.stream().reduce(Totals.NONE, Totals::plus);
         @Nullable Double p50 = window.firstTokenMillis(0.5);
         @Nullable Double p99 = window.firstTokenMillis(0.99);
         return new FleetReading.Router(totals.inFlight(), totals.requests(), totals.failed(), totals.promptTokens(),
-                totals.cachedTokens(), totals.completionTokens(), window.hitRate(), rate(recent.requests(), seconds),
-                rate(recent.promptTokens(), seconds), rate(recent.completionTokens(), seconds),
+                totals.cachedTokens(), totals.completionTokens(), window.hitRate(),
+                rate(changes, Totals::requests), rate(changes, Totals::promptTokens),
+                rate(changes, Totals::completionTokens),
                 p50 == null || p99 == null ? null : new FleetReading.FirstToken(p50, p99));
     }
 
-    private static @Nullable Double rate(long count, @Nullable Double seconds) {
-        return seconds == null ? null : count / seconds;
+    /** @return the sum of the routers' own; null while none has one */
+    private static @Nullable Double rate(List<Moments.Change> changes, ToLongFunction<Totals> count) {
+        @Nullable Double sum = null;
+        for (Moments.Change change : changes) {
+            if (change.recent() != null) {
+                sum = (sum == null ? 0 : sum) + count.applyAsLong(change.recent()) / change.recentSeconds();
+            }
+        }
+        return sum;
     }
 }

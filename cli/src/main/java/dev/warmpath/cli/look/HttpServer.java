@@ -22,9 +22,10 @@ import tools.jackson.databind.json.JsonMapper;
  * @param url    without a path
  * @param name   how sentences call it, such as "the router's management port"
  * @param secret sent as bearer; null: none
+ * @param always whether with reads, too
  * @param advice what to do where the secret is missing or wrong
  */
-record HttpServer(URI url, String name, @Nullable String secret, String advice) {
+record HttpServer(URI url, String name, @Nullable String secret, boolean always, String advice) {
 
     static final JsonMapper JSON = JsonMapper.builder().build();
 
@@ -38,6 +39,15 @@ record HttpServer(URI url, String name, @Nullable String secret, String advice) 
             .version(HttpClient.Version.HTTP_1_1).connectTimeout(CONNECT).build();
 
     record Answer(int status, String body) {}
+
+    static HttpServer api(URI url, String name, @Nullable String key, String advice) {
+        return new HttpServer(url, name, key, /* always */ true, advice);
+    }
+
+    /** Its reads ask for no secret, and so are shown none. */
+    static HttpServer management(URI url, String name, @Nullable String token, String advice) {
+        return new HttpServer(url, name, token, /* always */ false, advice);
+    }
 
     JsonNode json(String path) {
         return parsed(path, done(path, ask("GET", path, null)));
@@ -62,7 +72,7 @@ record HttpServer(URI url, String name, @Nullable String secret, String advice) 
         if (body != null) {
             request.header("content-type", "application/json");
         }
-        if (secret != null) {
+        if (secret != null && (always || !method.equals("GET"))) {
             request.header("authorization", "Bearer " + secret);
         }
         try {

@@ -4,7 +4,6 @@ import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.look.FleetReading.Worker;
 import dev.warmpath.cli.terminal.Screen;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -61,9 +60,9 @@ final class ResetCacheCommand implements Callable<Integer> {
     }
 
     private static Reset reset(Worker worker, Secrets secrets) {
-        var server = new HttpServer(FleetOptions.managementOf(URI.create(worker.url())),
-                "the worker's management port", secrets.token(), secrets.tokenAdvice());
         try {
+            HttpServer server = secrets.worker(FleetOptions.managementOf(
+                    FleetOptions.checked("what the router says of it,", worker.url())));
             HttpServer.Answer answer = server.ask("POST", "/actuator/reset-cache", "{}");
             if (answer.status() == 404) {
                 return new Reset(worker.id(), null, "its engine keeps its cache to itself: reset it there");

@@ -2,6 +2,7 @@ package dev.warmpath.cli.look;
 
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.terminal.Keys;
 import dev.warmpath.cli.terminal.Screen;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,11 +21,12 @@ import picocli.CommandLine.Spec;
  * while ends nothing: the page says so, and goes on asking.
  */
 @Command(name = "top", description = {"Show the fleet live: requests, tokens, cache hits, workers.",
-        "Without a terminal it is printed once. Ctrl-C ends it."})
+        "Without a terminal it is printed once. q or Ctrl-C ends it."})
 final class TopCommand implements Callable<Integer> {
 
     private static final double SHORTEST = 0.2;
     private static final double LONGEST = 3_600;
+    private static final long REDRAW_MILLIS = 1_000;
 
     private final Installation installation;
     private final Screen screen;
@@ -62,7 +64,7 @@ final class TopCommand implements Callable<Integer> {
         FleetReader reader = new FleetReader(fleet, nanoTime);
         FleetReading first = reader.read();
         if (once || json || !screen.isTerminal()) {
-            pause();
+            TimeUnit.MILLISECONDS.sleep((long) (interval * 1_000));
             FleetReading second = reader.read();
             screen.print(json ? Json.lines(second) : FleetPage.top(second, fleet, 0, screen, screen.width()));
             return 0;
@@ -71,21 +73,31 @@ final class TopCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Until the process is ended; its last act is to give the user's page back. */
+    /** Until it is ended; its last act is to give the user's page back, with the terminal as it was. */
     private void follow(Fleet fleet, FleetReader reader, FleetReading first) throws InterruptedException {
-        Runtime.getRuntime().addShutdownHook(new Thread(screen::restore));
+        Keys keys = Keys.begin();
+        Runnable restore = () -> {
+            screen.restore();
+            keys.close();
+        };
+        Runtime.getRuntime().addShutdownHook(new Thread(restore));
         screen.begin();
         try {
             FleetReading shown = first;
             String problem = "";
+            long read = nanoTime.getAsLong();
             while (true) {
-                List<String> lines = new ArrayList<>(FleetPage.top(shown, fleet, interval, screen, screen.width()));
-                if (!problem.isEmpty()) {
-                    lines.add("");
-                    lines.add("not of now: " + problem);
-                }
+                List<String> lines = new ArrayList<>(problem.isEmpty() ? List.of() : List.of("not of now: " + problem));
+                lines.addAll(FleetPage.top(shown, fleet, interval, screen, screen.width()));
                 screen.draw(lines);
-                pause();
+                long left = (long) (interval * 1_000) - TimeUnit.NANOSECONDS.toMillis(nanoTime.getAsLong() - read);
+                if (keys.typed('q', Math.clamp(left, 0, REDRAW_MILLIS))) {
+                    return;
+                }
+                if (left > REDRAW_MILLIS) {
+                    continue;                                      // the window may have another size by now
+                }
+                read = nanoTime.getAsLong();
                 try {
                     shown = reader.read();
                     problem = "";
@@ -94,11 +106,7 @@ final class TopCommand implements Callable<Integer> {
                 }
             }
         } finally {
-            screen.restore();
+            restore.run();
         }
-    }
-
-    private void pause() throws InterruptedException {
-        TimeUnit.MILLISECONDS.sleep((long) (interval * 1_000));
     }
 }

@@ -1,6 +1,7 @@
 package dev.warmpath.cli.terminal;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -32,7 +33,7 @@ public final class Table {
         if (cells.length != columns.size()) {
             throw new IllegalArgumentException(cells.length + " cells for " + columns.size() + " columns");
         }
-        rows.add(List.of(cells));
+        rows.add(Arrays.stream(cells).map(Screen::harmless).toList());
     }
 
     /** @param width most characters of a line */

@@ -10,11 +10,14 @@ import java.io.OutputStream;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** Against a real server that says what each test wants. */
@@ -23,13 +26,16 @@ class LoadRunTest {
     private static final ScriptedServer.Script AT_ONCE = (exchange, _, _) -> ScriptedServer.stream(exchange,
             ScriptedServer.chunk("a", 1) + ScriptedServer.chunk("b", 2) + ScriptedServer.finish(100, 80, 2));
 
+    @TempDir
+    Path folder;
+
     @Test
     void a_closed_loop_sends_as_many_requests_as_are_wanted_and_adds_up_what_the_server_counts() throws Exception {
         try (var server = new ScriptedServer(true, 2_048, AT_ONCE)) {
             Results results = run(server, "chatbot", closed(4, 40, 0), null);
 
             assertThat(server.requests).hasSize(40);
-            assertThat(results.requests()).isEqualTo(new BenchReport.Requests(40, 40, 0, 0, 0));
+            assertThat(results.requests()).isEqualTo(new BenchReport.Requests(40, 40, 0, 0, 0, 0));
             assertThat(results.promptTokens()).isEqualTo(4_000);
             assertThat(results.completionTokens()).isEqualTo(80);
             assertThat(results.hitRate()).isEqualTo(0.8);
@@ -42,7 +48,7 @@ class LoadRunTest {
             Results results = run(server, "chatbot", closed(2, 15, 5), null);
 
             assertThat(server.requests).hasSize(15);
-            assertThat(results.requests()).isEqualTo(new BenchReport.Requests(10, 10, 0, 5, 0));
+            assertThat(results.requests()).isEqualTo(new BenchReport.Requests(10, 10, 0, 5, 0, 0));
         }
     }
 
@@ -52,6 +58,69 @@ class LoadRunTest {
             assertThat(run(server, "random", open(500, 30, null), null).requests().answered()).isEqualTo(30);
             Results ended = run(server, "random", open(0.001, 30, Duration.ofMillis(100)), null);
             assertThat(ended.requests().answered()).isEqualTo(1);            // the next is due in a quarter of an hour
+        }
+    }
+
+    @Test
+    void an_open_loop_of_sessions_that_think_for_long_offers_its_whole_rate_at_once() throws Exception {
+        try (var server = new ScriptedServer(true, 100_000, AT_ONCE)) {     // some 25 turns, 9 s between them
+            Results results = run(server, "coding", open(400, 100, null), null);
+
+            assertThat(results.requests().answered()).isEqualTo(100);
+            assertThat(results.pace()).isNotNull();
+            assertThat(results.pace().offeredPerSecond()).isBetween(300.0, 500.0);      // by the seed, not by a clock
+        }
+    }
+
+    @Test
+    void a_session_of_an_open_loop_goes_on_if_it_is_ready_before_another_one_begins() throws Exception {
+        var measurements = new Measurements(null);
+        try (var scripted = new ScriptedServer(true, 100_000, AT_ONCE);
+                var server = new OpenAiServer(scripted.url(), null, Duration.ofMinutes(1), System::nanoTime)) {
+            // ten seconds for each answer, as many as there are between two requests
+            new LoadRun(server, Served.find(server, null, true), load("busy-clients"), new Scale(16, 16),
+                    open(0.1, 6, null), measurements, () -> measurements.ended() * 10_000_000_000L).run();
+
+            assertThat(scripted.requests).hasSize(6).anySatisfy(request ->
+                    assertThat(request.path("prompt").valueStream().mapToInt(JsonNode::asInt)).contains(1, 2));
+        }
+    }
+
+    @Test
+    void a_trace_is_sent_by_its_own_times_quicker_or_slower() throws Exception {
+        Path file = Files.writeString(folder.resolve("trace.jsonl"), """
+                {"timestamp": 100, "input_length": 600, "output_length": 10, "hash_ids": [0, 1]}
+                {"timestamp": 300, "input_length": 512, "output_length": 7, "hash_ids": [0]}
+                {"timestamp": 1100, "input_length": 700, "output_length": 7, "hash_ids": [0, 2]}
+                """);
+        var measurements = new Measurements(null);
+        try (var scripted = new ScriptedServer(true, 2_048, AT_ONCE)) {
+            run(scripted, Load.traced(file), new LoadRun.Plan(new Pace.Recorded(10), 3, null, 0, 7), measurements,
+                    Duration.ofMinutes(10));
+
+            assertThat(scripted.requests).extracting(request -> request.path("prompt").size())
+                    .containsExactlyInAnyOrder(600, 512, 700);
+            assertThat(measurements.results().pace()).isNotNull();
+            assertThat(measurements.results().pace().offeredPerSecond()).isEqualTo(20);     // 3 within a tenth of 1 s
+        }
+    }
+
+    @Test
+    void turns_behind_one_that_failed_are_abandoned_and_counted() throws Exception {
+        try (var server = new ScriptedServer(true, 100_000, (exchange, request, number) -> {
+            if (number == 3) {
+                ScriptedServer.write(exchange, 503, "application/json", "{}");
+            } else {
+                AT_ONCE.answer(exchange, request, number);
+            }
+        })) {
+            Results results = run(server, "busy-clients", closed(1, 5, 0), null);      // sessions of 40 turns
+
+            assertThat(results.requests().answered()).isEqualTo(4);
+            assertThat(results.requests().failed()).isEqualTo(1);
+            assertThat(results.requests().abandoned()).isPositive();
+            int third = server.requests.get(2).path("prompt").size();
+            assertThat(server.requests.get(3).path("prompt").size()).isLessThan(third);      // it began anew
         }
     }
 
@@ -87,7 +156,7 @@ class LoadRunTest {
     void another_seed_shares_no_prompt_and_the_same_one_sends_the_same() throws Exception {
         try (var server = new ScriptedServer(true, 2_048, AT_ONCE)) {
             for (long seed : new long[] {1, 1, 2}) {
-                run(server, "chatbot", new LoadRun.Plan(1, 0, 1, null, 0, seed), null);
+                run(server, "chatbot", new LoadRun.Plan(new Pace.Clients(1), 1, null, 0, seed), null);
             }
             assertThat(server.requests.get(1)).isEqualTo(server.requests.get(0));
             assertThat(server.requests.get(2).path("prompt").get(0)).satisfies(token -> assertThat(token)
@@ -184,11 +253,11 @@ class LoadRunTest {
     }
 
     private static LoadRun.Plan closed(int concurrency, long requests, long warmUp) {
-        return new LoadRun.Plan(concurrency, 0, requests, null, warmUp, /* seed */ 7);
+        return new LoadRun.Plan(new Pace.Clients(concurrency), requests, null, warmUp, /* seed */ 7);
     }
 
     private static LoadRun.Plan open(double rate, long requests, @Nullable Duration duration) {
-        return new LoadRun.Plan(0, rate, requests, duration, 0, /* seed */ 7);
+        return new LoadRun.Plan(new Pace.AtRandom(rate), requests, duration, 0, /* seed */ 7);
     }
 
     private static Results run(ScriptedServer scripted, String name, LoadRun.Plan plan, @Nullable Slo slo)
@@ -200,9 +269,13 @@ class LoadRunTest {
 
     private static void run(ScriptedServer scripted, String name, LoadRun.Plan plan, Measurements measurements,
             Duration timeout) throws InterruptedException {
+        run(scripted, load(name), plan, measurements, timeout);
+    }
+
+    private static void run(ScriptedServer scripted, Load load, LoadRun.Plan plan, Measurements measurements,
+            Duration timeout) throws InterruptedException {
         try (var server = new OpenAiServer(scripted.url(), null, timeout, System::nanoTime)) {
             Served served = Served.find(server, null, true);
-            Load load = load(name);
             new LoadRun(server, served, load, Scale.fitting(load.longestTokens(), served.contextTokens(),
                     load.pieceTokens()), plan, measurements, System::nanoTime).run();
         }

@@ -32,6 +32,7 @@ class LookCommandsTest {
     private ScriptedRouter router;
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
     private String sentence = "";
+    private Map<String, String> environment = Map.of();
 
     @BeforeEach
     void start() throws IOException {
@@ -72,9 +73,10 @@ class LookCommandsTest {
     }
 
     @Test
-    void a_drain_is_told_to_every_router_with_the_token_of_the_state_folder() throws IOException {
+    void a_drain_is_told_to_every_router_with_the_token_of_the_state_folder_and_reads_are_without() throws IOException {
         Files.writeString(state.resolve("management-token"), "secret\n");
         try (var other = new ScriptedRouter()) {
+            Files.writeString(state.resolve("fleet"), started("router", router) + started("router", other));
             for (ScriptedRouter each : List.of(router, other)) {
                 each.says("PUT /internal/v1/workers/worker-2/drain", 204, "");
             }
@@ -82,7 +84,42 @@ class LookCommandsTest {
                     .isZero();
             assertThat(router.asked).contains("PUT /internal/v1/workers/worker-2/drain Bearer secret");
             assertThat(other.asked).contains("PUT /internal/v1/workers/worker-2/drain Bearer secret");
+            assertThat(router.asked).contains("GET /actuator/workers")
+                    .noneMatch(each -> each.startsWith("GET") && each.contains("secret"));
         }
+    }
+
+    @Test
+    void a_token_goes_to_processes_of_its_fleet_and_elsewhere_if_the_caller_says_so() throws IOException {
+        Files.writeString(state.resolve("management-token"), "secret\n");
+        router.says("DELETE /internal/v1/workers/worker-2/drain", 401, "");
+        router.says("POST /actuator/reset-cache", 401, "");
+
+        assertThat(run("undrain", "worker-2")).isOne();
+        assertThat(sentence).isEqualTo(router.url() + " refuses (401): the management token from "
+                + state.resolve("management-token") + " was not sent there, for 'up' has not started it: use --token to"
+                + " send one");
+        run("reset-cache", "worker-2");
+        assertThat(lines()).singleElement().satisfies(line -> assertThat(line).contains("was not sent there"));
+        assertThat(router.asked).noneMatch(each -> each.contains("secret"));
+
+        environment = Map.of("WARMPATH_MANAGEMENT_TOKEN", "mine");
+        run("undrain", "worker-2");                                        // the router that the caller names
+        run("reset-cache", "worker-2");                                    // an address that it has told
+        assertThat(router.asked).contains("DELETE /internal/v1/workers/worker-2/drain Bearer mine")
+                .doesNotContain("POST /actuator/reset-cache Bearer mine");
+
+        run("reset-cache", "worker-2", "--token", "given");
+        assertThat(router.asked).contains("POST /actuator/reset-cache Bearer given");
+        Files.writeString(state.resolve("fleet"), started("worker", router));
+        run("reset-cache", "worker-2");
+        assertThat(router.asked).contains("POST /actuator/reset-cache Bearer mine");
+    }
+
+    /** A line of the fleet file by which its management port is the scripted one. */
+    private static String started(String role, ScriptedRouter process) {
+        int port = process.port() - 1_000;
+        return role + " " + role + "-1 1 1 " + port + " http://127.0.0.1:" + port + "\n";
     }
 
     @Test
@@ -201,6 +238,31 @@ class LookCommandsTest {
     }
 
     @Test
+    void what_a_server_says_steers_no_terminal_and_is_json_all_the_same() {
+        router.says("GET /actuator/workers", 200, """
+                {"workers":[{"id":"w\\u001b[2J\\u009b1m\\u202e","state":"ready","model":"t\\u00efny\\nmodel",
+                 "problem":"a\\rb"}]}""");
+
+        assertThat(run("workers")).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8)).contains("w [2J 1m ", "t\u00efny model", "a b")
+                .doesNotContainPattern("[\\p{Cc}\\p{Cf}&&[^\n]]");
+        out.reset();
+        assertThat(run("workers", "--json")).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8)).containsPattern("\\A\\p{ASCII}+\\z");
+        assertThat(HttpServer.JSON.readTree(out.toByteArray()).path("workers").get(0).path("id").asString())
+                .isEqualTo("w\u001b[2J\u009b1m\u202e");
+    }
+
+    @Test
+    void a_worker_whose_address_is_nonsense_is_a_line() {
+        router.says("GET /actuator/workers", 200, "{\"workers\":[{\"id\":\"w\",\"url\":\"http://a b\"}]}");
+
+        assertThat(run("reset-cache")).isOne();
+        assertThat(lines()).containsExactly("w: what the router says of it, http://a b is no URL of a server: write"
+                + " http://HOST:PORT");
+    }
+
+    @Test
     void nonsense_and_no_fleet_are_sentences() {
         router.says("GET /actuator/prefixindex", 200, "<html>" + "x".repeat(16 << 20));
         run("workers");
@@ -226,7 +288,7 @@ class LookCommandsTest {
     private int execute(String... arguments) {
         var screen = new Screen(new PrintStream(out, true, StandardCharsets.UTF_8), /* terminal */ false, true);
         var line = new CommandLine(CommandLine.Model.CommandSpec.create());
-        LookCommands.all(new Installation(state, state, Map.of()), screen).forEach(line::addSubcommand);
+        LookCommands.all(new Installation(state, state, environment), screen).forEach(line::addSubcommand);
         line.setExecutionExceptionHandler((failure, _, _) -> {
             if (failure instanceof CommandException) {
                 sentence = failure.getMessage();
