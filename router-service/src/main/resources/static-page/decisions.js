@@ -42,7 +42,7 @@ export class Decisions {
 
     #add(decision) {
         const at = microsOf(decision.at);
-        const id = decision.id ?? `${decision.request}/${decision.attempt}/${at}`;
+        const id = `${decision.request}/${decision.attempt}/${decision.at}`;      // clients may name two requests alike
         if (this.#decisions.get(id)?.outcome && !decision.outcome) {
             return;
         }
