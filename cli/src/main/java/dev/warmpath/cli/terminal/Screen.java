@@ -41,7 +41,8 @@ public final class Screen {
     /** Of this process. */
     public static Screen standard() {
         @Nullable Console console = System.console();
-        return new Screen(System.out, console != null && console.isTerminal(),
+        boolean moves = !"dumb".equals(System.getenv("TERM"));     // one that takes orders to move and to clear
+        return new Screen(System.out, moves && console != null && console.isTerminal(),
                 System.out.charset().newEncoder().canEncode("█▒░·"));
     }
 
