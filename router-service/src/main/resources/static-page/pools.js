@@ -12,7 +12,7 @@ const MOST_WATCHED = 4;
 const HOST_HEIGHT = 64;
 const SHOWN_AFTER_LEAVING_MILLIS = 60_000;
 /** Workers tell how their pools stand even when nothing changes, so silence is a fault. */
-const SILENCE_MILLIS = 5_000;
+const SILENCE_MILLIS = 15_000;
 /** Of more workers some have to be found by name. */
 const MOST_WITHOUT_FILTER = 12;
 

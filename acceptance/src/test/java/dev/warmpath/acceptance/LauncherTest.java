@@ -335,6 +335,57 @@ class LauncherTest {
     }
 
     @Test
+    void while_a_fleet_is_started_nobody_else_starts_one_and_down_ends_it() throws IOException, InterruptedException {
+        int port = LocalFleet.freePortRange(1, 4);
+        Process up = foreground(port);
+        try {
+            Await.until("three processes are starting", () -> pids().size() == 3);
+            List<Long> started = pids();
+            // by then it may be ready on a fast machine, and who comes second is told so
+            assertThat(warmpath("up", "--port", Integer.toString(port + 3))).satisfies(said -> {
+                assertThat(said.status()).isEqualTo(1);
+                assertThat(said.text()).containsAnyOf("a fleet is running already", "a fleet is being started by");
+            });
+            assertThat(pids()).isEqualTo(started);
+
+            assertThat(warmpath("down")).satisfies(said -> {
+                assertThat(said.status()).isZero();
+                assertThat(said.text()).isEqualTo("stopping ...\nstopped\n");
+            });
+
+            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            Await.until("no process is left",
+                    () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+            assertThat(read("foreground")).doesNotContain("ended before", "first completion", "\tat ");
+            assertThat(state.resolve("launches.json")).as("it has the environment").doesNotExist();
+        } finally {
+            warmpath("down");
+        }
+    }
+
+    @Test
+    void down_during_a_restart_leaves_no_process_that_nobody_knows() throws IOException, InterruptedException {
+        Said up = warmpath("up", "--json", "--detach", "--workers", "2", "--port",
+                Integer.toString(LocalFleet.freePortRange(1, 2)));
+        try {
+            assertThat(up.status()).as(up.text()).isZero();
+            assertThat(up.text().lines().toList().getLast()).startsWith("{\"processes\":[").contains("\"worker-2\"");
+            Long before = pids().getLast();
+            Process restart = builder(state.resolve("restart"), Map.of(), "restart", "worker-2").start();
+            Await.until("it is at work", () -> Files.exists(state.resolve("lock.holder")));
+
+            assertThat(warmpath("down").text()).endsWith("stopped\n");
+
+            assertThat(restart.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(ProcessHandle.of(before)).isEmpty();
+            Await.until("nobody maps this fleet's weights", () -> ProcessHandle.allProcesses().noneMatch(process ->
+                    process.info().commandLine().orElse("").contains("shared-weights=" + state)));
+        } finally {
+            warmpath("down");
+        }
+    }
+
+    @Test
     @Tag("full")                                    // half a minute: a frozen process is waited for until it is killed
     void a_start_in_which_nothing_moves_is_given_up_and_named() throws IOException, InterruptedException {
         Process up = builder(state.resolve("foreground"), Map.of("WARMPATH_STALL_SECONDS", "3"), "up", "--workers", "1",

@@ -22,6 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
+import tools.jackson.databind.json.JsonMapper;
 
 /** {@code logs}: what processes of the fleet have said. */
 @Command(name = "logs", description = {"The last lines of a process's log, or of all processes'.",
@@ -29,6 +30,7 @@ import picocli.CommandLine.Spec;
                 + "starts."})
 final class LogsCommand implements Callable<Integer> {
 
+    private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int LOOK_AGAIN_MILLIS = 200;
     private static final int MOST_LINES = 100_000;
     /** Of a log in one look; the rest comes with the next. */
@@ -49,6 +51,9 @@ final class LogsCommand implements Callable<Integer> {
 
     @Option(names = {"-n", "--lines"}, paramLabel = "N", description = "How many of each (default: ${DEFAULT-VALUE}).")
     String lines = "50";
+
+    @Option(names = "--json", description = "As JSON: an object per line, with the id of its process.")
+    boolean isJson;
 
     LogsCommand(Call call) {
         this.call = call;
@@ -120,9 +125,12 @@ final class LogsCommand implements Callable<Integer> {
         }
     }
 
+    private record Line(String id, String line) {}
+
     private void say(String process, String line) {
         PrintWriter out = spec.commandLine().getOut();
-        out.println(id == null ? String.format("%-9s | %s", process, line) : line);
+        out.println(isJson ? JSON.writeValueAsString(new Line(process, line))
+                : id == null ? String.format("%-9s | %s", process, line) : line);
         out.flush();
     }
 

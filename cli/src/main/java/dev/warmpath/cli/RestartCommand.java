@@ -3,10 +3,12 @@ package dev.warmpath.cli;
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.start.Restart;
 import dev.warmpath.cli.start.StartFailedException;
+import dev.warmpath.cli.fleet.FleetMember;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -23,15 +25,22 @@ final class RestartCommand implements Callable<Integer> {
     @Parameters(paramLabel = "ID", description = "Which one, such as worker-1; ./warmpath status lists them.")
     String id = "";
 
+    @Option(names = "--json", description = "As JSON: the process, when it is ready.")
+    boolean isJson;
+
     RestartCommand(Call call) {
         this.call = call;
     }
 
     @Override
     public Integer call() throws IOException {
-        try (var progress = Progress.here()) {
+        try (var progress = isJson ? Progress.aside() : Progress.here()) {
             try {
-                new Restart(call.installation(), call.ending(), progress, call.stallTimeout()).run(id);
+                FleetMember member =
+                        new Restart(call.installation(), call.ending(), progress, call.stallTimeout()).run(id);
+                if (isJson) {
+                    spec.commandLine().getOut().println(StatusCommand.json(member, "ready"));
+                }
                 return 0;
             } catch (StartFailedException e) {
                 progress.end();

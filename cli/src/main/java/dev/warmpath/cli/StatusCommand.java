@@ -19,6 +19,8 @@ import tools.jackson.databind.json.JsonMapper;
 @Command(name = "status", description = "A line per process: role, id, URL, state.")
 final class StatusCommand implements Callable<Integer> {
 
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
     private final Call call;
 
     @Spec
@@ -44,8 +46,7 @@ final class StatusCommand implements Callable<Integer> {
             Readiness readiness = Readiness.look(fleet, management);
             state = member -> !member.isRunning() ? "ended" : readiness.isReady(member) ? "ready" : "not ready";
             if (isJson) {
-                out.println(JsonMapper.builder().build().writeValueAsString(
-                        Map.of("processes", fleet.members().stream().map(each -> row(each, state)).toList())));
+                out.println(json(fleet, state));
             } else {
                 out.printf("%-7s %-10s %-28s %s%n", "ROLE", "ID", "URL", "STATE");
                 fleet.members().forEach(each ->
@@ -53,6 +54,17 @@ final class StatusCommand implements Callable<Integer> {
             }
         }
         return 0;
+    }
+
+    /** All processes. */
+    static String json(FleetFile fleet, Function<FleetMember, String> state) {
+        return JSON.writeValueAsString(
+                Map.of("processes", fleet.members().stream().map(each -> row(each, state)).toList()));
+    }
+
+    /** One process. */
+    static String json(FleetMember member, String state) {
+        return JSON.writeValueAsString(row(member, _ -> state));
     }
 
     private static Map<String, Object> row(FleetMember member, Function<FleetMember, String> state) {

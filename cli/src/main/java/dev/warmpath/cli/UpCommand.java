@@ -2,6 +2,7 @@ package dev.warmpath.cli;
 
 import dev.warmpath.cli.build.Progress;
 import dev.warmpath.cli.fleet.CommandException;
+import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.start.Engine;
 import dev.warmpath.cli.start.FleetEnvironment;
 import dev.warmpath.cli.start.FleetStart;
@@ -123,12 +124,19 @@ final class UpCommand implements Callable<Integer> {
     @Option(names = "--detach", description = "Return when ready, and leave the fleet running.")
     boolean isDetached;
 
+    @Option(names = "--json", description = "As JSON, with --detach: all processes, when they are ready. What is being "
+            + "done goes to standard error.")
+    boolean isJson;
+
     UpCommand(Call call) {
         this.call = call;
     }
 
     @Override
     public Integer call() throws IOException {
+        if (isJson && !isDetached) {
+            throw new ParameterException(spec.commandLine(), "--json needs --detach: it tells of a fleet that runs on");
+        }
         Wishes wishes;
         try {
             wishes = wishes();
@@ -139,9 +147,13 @@ final class UpCommand implements Callable<Integer> {
             throw new CommandException("--redis embedded needs a redis-server on the PATH: install Redis 6.2 or newer "
                     + "(apt install redis-server, dnf or brew install redis), or give the URI of one that runs");
         }
-        try (var progress = Progress.here()) {
+        try (var progress = isJson ? Progress.aside() : Progress.here()) {
             try {
                 new FleetStart(call.installation(), call.ending(), progress, wishes).run();
+                if (isJson) {
+                    spec.commandLine().getOut().println(StatusCommand.json(
+                            FleetFile.require(call.installation().state()), _ -> "ready"));
+                }
                 return 0;
             } catch (StartFailedException e) {
                 progress.end();

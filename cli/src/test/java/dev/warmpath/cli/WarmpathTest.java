@@ -68,6 +68,7 @@ class WarmpathTest {
             up --host 1:2:3           | --host takes a name or an address, not '1:2:3'
             up --engine vllm=http://h | --engine needs --model: the folder from which the engine was started
             up --start-timeout 0      | --start-timeout takes a number from 1 to 86400, not '0'
+            up --json                 | --json needs --detach
             up --set kv=1             | --set takes NAME=VALUE
             up --model                | --model needs a value
             up everything             | up does not know 'everything'
@@ -123,6 +124,7 @@ class WarmpathTest {
         Said said = warmpath("down");
         assertThat(said.status()).isZero();
         assertThat(said.out()).isEqualTo("no fleet is running\n");
+        assertThat(warmpath("down", "--json").out()).isEqualTo("{\"stopped\":[]}\n");
         assertThat(state.toFile().list()).containsExactly("lock");
     }
 
@@ -144,6 +146,7 @@ class WarmpathTest {
         assertThat(warmpath("logs", "-n", "2").out()).isEqualTo("router    | two\nrouter    | three\nworker-1  | "
                 + "four\n");
         assertThat(warmpath("logs", "router", "--lines", "1").out()).isEqualTo("three\n");
+        assertThat(warmpath("logs", "worker-1", "--json").out()).isEqualTo("{\"id\":\"worker-1\",\"line\":\"four\"}\n");
         assertThat(warmpath("logs", "worker-2").err()).contains("there are router, worker-1");
     }
 

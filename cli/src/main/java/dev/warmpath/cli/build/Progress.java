@@ -1,5 +1,6 @@
 package dev.warmpath.cli.build;
 
+import dev.warmpath.cli.terminal.Screen;
 import java.io.PrintStream;
 import java.util.function.Supplier;
 
@@ -12,21 +13,26 @@ public final class Progress implements AutoCloseable {
     private static final String[] FRAMES = {"|", "/", "-", "\\"};
     private static final String CLEAR = "\r\033[K";
     private static final int FRAME_MILLIS = 150;
-    private static final int MOST_COLUMNS = 78;
+    private static final int MOST_COLUMNS = 79;
     private static final Supplier<String> NOTHING = () -> "";
 
     private final PrintStream out;
     private final boolean isTerminal;
+    private final int columns;
     private Supplier<String> doing = NOTHING;
     private long beganNanos;
     private int frame;
     private boolean isDrawn;
     private boolean isClosed;
 
-    /** @param isTerminal whether somebody sees the line move */
-    public Progress(PrintStream out, boolean isTerminal) {
+    /**
+     * @param isTerminal whether somebody sees the line move
+     * @param width      of the terminal; a line that fills it would begin a second one
+     */
+    public Progress(PrintStream out, boolean isTerminal, int width) {
         this.out = out;
         this.isTerminal = isTerminal;
+        this.columns = Math.max(1, Math.min(width - 1, MOST_COLUMNS));
         if (isTerminal) {
             Thread.ofVirtual().start(this::move);
         }
@@ -34,12 +40,13 @@ public final class Progress implements AutoCloseable {
 
     /** On this program's standard output. */
     public static Progress here() {
-        return new Progress(System.out, System.console() != null && System.console().isTerminal());
+        Screen screen = Screen.standard();
+        return new Progress(System.out, screen.isTerminal(), screen.width());
     }
 
     /** On its standard error, where what it writes to standard output is for other programs. */
     public static Progress aside() {
-        return new Progress(System.err, false);
+        return new Progress(System.err, false, MOST_COLUMNS);
     }
 
     public boolean isTerminal() {
@@ -101,7 +108,7 @@ public final class Progress implements AutoCloseable {
         if (doing != NOTHING) {
             String line = FRAMES[frame] + " " + (System.nanoTime() - beganNanos) / 1_000_000_000L + " s  "
                     + "" + doing.get();
-            out.print(CLEAR + line.substring(0, Math.min(line.length(), MOST_COLUMNS)));
+            out.print(CLEAR + line.substring(0, Math.min(line.length(), columns)));
             out.flush();
             isDrawn = true;
         }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** The whole examination: this machine, Redis, the running fleet. */
 public final class Doctor {
@@ -34,7 +35,13 @@ public final class Doctor {
                 : fleet.of(Role.ROUTER).stream().mapToInt(FleetMember::port).min().orElse(port);
         new MachineDoctor(installation, programs, findings).look(fleet, first);
         redis(isRunning);
-        if (fleet == null || !isRunning) {
+        if (fleet != null && !isRunning) {
+            findings.accept(Finding.missing("all processes of the fleet have ended: " + fleet.members().stream()
+                    .map(FleetMember::id).collect(Collectors.joining(", ")) + "; ./warmpath logs ID says why, "
+                    + "./warmpath up starts a new one"));
+            return;
+        }
+        if (fleet == null) {
             findings.accept(Finding.ok("no fleet is running; ./warmpath up starts one"));
             return;
         }
@@ -55,7 +62,7 @@ public final class Doctor {
                     ? "; there is a redis-server for --redis embedded" : "; --redis embedded would need a "
                             + "redis-server")));
         } else {
-            RedisDoctor.look(uri, findings);
+            new RedisDoctor(environment, findings).look(uri);
         }
     }
 }

@@ -93,7 +93,7 @@ final class FleetDoctor {
         });
         if (members.size() > 1) {
             findings.accept(Finding.warning("processes are of different builds: " + members
-                    + "; ./warmpath restart ID starts one from what is built now"));
+                    + "; ./warmpath down, then up, starts all from what is built now"));
         } else if (!members.isEmpty()) {
             findings.accept(Finding.ok("all processes are of the same build"));
         }
@@ -122,7 +122,14 @@ final class FleetDoctor {
         Map<String, URI> urls = new LinkedHashMap<>();
         fleet.of(Role.ROUTER).forEach(router -> urls.put(router.id(), router.management("/time")));
         for (JsonNode worker : readiness.workersByRouter().values().stream().flatMap(JsonNode::valueStream).toList()) {
-            urls.put(worker.path("id").asString(""), URI.create(worker.path("url").asString("") + "/time"));
+            String url = worker.path("url").asString("");
+            URI time = time(url);
+            if (time == null) {
+                findings.accept(Finding.warning(worker.path("id").asString("") + " is known by an address that is "
+                        + "none: '" + url + "'; see its warmpath.worker.base-url"));
+            } else {
+                urls.put(worker.path("id").asString(""), time);
+            }
         }
         List<String> wrong = new ArrayList<>();
         int known = 0;
@@ -147,6 +154,16 @@ final class FleetDoctor {
         } else if (known > 0) {
             findings.accept(Finding.ok("clocks of " + known + " processes agree within "
                     + "" + MOST_APART.toSeconds() + " s"));
+        }
+    }
+
+    /** @return null if it is no address of a server */
+    private static @Nullable URI time(String url) {
+        try {
+            URI time = URI.create(url + "/time");
+            return url.startsWith("http") && time.getHost() != null ? time : null;
+        } catch (IllegalArgumentException e) {
+            return null;
         }
     }
 

@@ -15,7 +15,7 @@ import java.util.Map;
 final class FleetPlan {
 
     /** The fleet page shows prompts in words, unless somebody has said what it is to show. */
-    private static final String LIVE_DEMO = "--warmpath.live.demo=true";
+    private static final String LIVE_DEMO = "warmpath.live.demo";
     private static final String LIVE_DEMO_VARIABLE = "WARMPATH_LIVE_DEMO";
 
     /** Of a worker that only passes on: keys of a million blocks, and requests. */
@@ -75,11 +75,17 @@ final class FleetPlan {
     private Launch router(int index, int heapMegabytes) {
         int port = ports.router(index);
         List<String> arguments = addresses(port);
-        if (wishes.isOnLoopback() && !environment.containsKey(LIVE_DEMO_VARIABLE)) {
-            arguments.add(LIVE_DEMO);
+        if (showsPrompts(wishes, environment)) {
+            arguments.add("--" + LIVE_DEMO + "=true");
         }
         return launch(Service.ROUTER, index == 0 ? "router" : "router-" + (index + 1), port,
                 List.of("-Xmx" + heapMegabytes + "m"), arguments);
+    }
+
+    /** Whether the fleet page shows prompts in words, since nobody has said anything else. */
+    static boolean showsPrompts(Wishes wishes, Map<String, String> environment) {
+        return wishes.isOnLoopback() && !environment.containsKey(LIVE_DEMO_VARIABLE)
+                && wishes.settings().stream().noneMatch(setting -> setting.name().equals(LIVE_DEMO));
     }
 
     private Launch worker(int number) {

@@ -144,8 +144,8 @@ public final class FleetStart {
     }
 
     /** @return whether it is, and has said so; else somebody has removed it meanwhile */
-    private boolean isReady(FleetFile fleet, Launches launches, StartWords words, long beganNanos, Ports ports, Path model)
-            throws StartFailedException {
+    private boolean isReady(FleetFile fleet, Launches launches, StartWords words, long beganNanos, Ports ports,
+            Path model) throws StartFailedException {
         try (var management = new Management()) {
             var wait = new ReadyWait(installation, management, progress, ending, wishes.stallTimeout());
             if (!wait.await(fleet, fleet.members(), Readiness::isReady,

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /** The settings of both services by their names, as the list in the sources has them. */
 public final class KnownSettings {
@@ -19,9 +20,11 @@ public final class KnownSettings {
     private static final String TABLE_MARK = ".*";
     /** What this command, the build and the search for CUDA read; these stand for no setting. */
     private static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_API_KEY", "WARMPATH_JDK_API",
-            "WARMPATH_JDK_SEARCH",
-            "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
-            "WARMPATH_TRAIN_THREADS");
+            "WARMPATH_JDK_SEARCH", "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT",
+            "WARMPATH_CUDA_DRIVER", "WARMPATH_TRAIN_THREADS");
+    /** What Kubernetes sets for each Service of a pod's namespace, whose name stands before it. */
+    private static final Pattern SERVICE_LINK = Pattern.compile("WARMPATH(_[A-Z0-9_]+)?_"
+            + "(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)");
 
     private final Map<String, Set<Service>> owners = new LinkedHashMap<>();
 
@@ -49,7 +52,8 @@ public final class KnownSettings {
 
     /** Whether a variable of the environment, whose name begins with {@code WARMPATH_}, means nothing to anybody. */
     public boolean isUnknown(String variable) {
-        return !OTHER_VARIABLES.contains(variable) && owners.keySet().stream().noneMatch(name -> {
+        return !OTHER_VARIABLES.contains(variable) && !SERVICE_LINK.matcher(variable).matches()
+                && owners.keySet().stream().noneMatch(name -> {
             String bare = name.replace(LIST_MARK, "").replace(TABLE_MARK, "").toUpperCase(Locale.ROOT)
                     .replace('.', '_');
             return isFor(variable, bare.replace("-", ""), name) || isFor(variable, bare.replace('-', '_'), name);

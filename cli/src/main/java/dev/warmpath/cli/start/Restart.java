@@ -45,21 +45,23 @@ public final class Restart {
     /**
      * Returns when it is ready.
      *
+     * @return the new process
      * @throws CommandException     if there is no such process
      * @throws StartFailedException if it does not come up again; the others have not been touched
      */
-    public void run(String id) throws IOException, StartFailedException {
+    public FleetMember run(String id) throws IOException, StartFailedException {
         FleetFile.require(installation.state());
         try (var _ = StateLock.take(installation.state(), StateLock.restart(id))) {
             ending.add(interruption);
-            runLocked(id);
+            FleetMember after = runLocked(id);
             ending.pass();
+            return after;
         } finally {
             ending.remove(interruption);
         }
     }
 
-    private void runLocked(String id) throws IOException, StartFailedException {
+    private FleetMember runLocked(String id) throws IOException, StartFailedException {
         Path state = installation.state();
         FleetFile fleet = FleetFile.require(state);                // another one than before the lock, perhaps
         FleetMember before = fleet.member(id);
@@ -74,6 +76,7 @@ public final class Restart {
                     + "the whole fleet again");
         }
         long beganNanos = System.nanoTime();
+        FleetMember after;
         try (var management = new Management()) {
             List<Long> earlier = Readiness.look(fleet, management).epochs(id);
             if (before.isRunning()) {
@@ -84,7 +87,7 @@ public final class Restart {
             if (Files.exists(installation.log(id))) {
                 Files.move(installation.log(id), installation.log(id + ".before"), StandardCopyOption.REPLACE_EXISTING);
             }
-            FleetMember after = launch(launches, launch);
+            after = launch(launches, launch);
             ending.pass();
             var wait = new ReadyWait(installation, management, progress, ending, patience);
             if (!wait.await(fleet, List.of(after), (readiness, member) -> isBack(readiness, fleet, member, earlier),
@@ -94,6 +97,7 @@ public final class Restart {
         }
         progress.say(id + " is ready again after " + Duration.ofNanos(System.nanoTime() - beganNanos).toSeconds()
                 + " s; what it said before is in " + installation.log(id + ".before"));
+        return after;
     }
 
     /** A process that is not in the fleet file yet would be nobody's after an interruption. */

@@ -1,8 +1,11 @@
 package dev.warmpath.cli.start;
 
+import static java.util.Map.entry;
+
 import dev.warmpath.cli.build.Service;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -13,12 +16,17 @@ public record Setting(Set<Service> services, String name, String value) {
 
     private static final Pattern GIVEN = Pattern.compile("(?:(router|worker):)?(warmpath\\.[^=\\s]+)=(.*)");
     /** These have options, or follow from where a process stands. */
-    private static final Map<String, String> TAKEN = Map.of(
-            "warmpath.model.directory", "--model", "warmpath.model.context-length", "--context",
-            "warmpath.model.quantization", "--quantization", "warmpath.kv.memory", "--kv-memory",
-            "warmpath.compute.backend", "--backend", "warmpath.engine.kind", "--engine",
-            "warmpath.engine.url", "--engine", "warmpath.routerlink.urls", "--routers",
-            "warmpath.worker.base-url", "--host and --port", "warmpath.worker.id", "--workers");
+    private static final Map<String, String> TAKEN = Map.ofEntries(
+            entry("warmpath.model.directory", "--model"), entry("warmpath.model.context-length", "--context"),
+            entry("warmpath.model.quantization", "--quantization"), entry("warmpath.kv.memory", "--kv-memory"),
+            entry("warmpath.compute.backend", "--backend"), entry("warmpath.engine.kind", "--engine"),
+            entry("warmpath.engine.url", "--engine"), entry("warmpath.routerlink.urls", "--routers"),
+            entry("warmpath.worker.base-url", "--host and --port"), entry("warmpath.worker.id", "--workers"),
+            entry("warmpath.redis.uri", "--redis, or WARMPATH_REDIS_URI where others could read it,"),
+            entry("warmpath.fleet.token", "--host, which makes one,"),
+            entry("warmpath.management.token", "--host, which makes one,"));
+    /** A list of processes shows arguments to everybody on the machine. */
+    private static final Pattern SECRET = Pattern.compile("warmpath\\..*\\b(password|(previous-)?token|api-key)");
 
     public Setting {
         services = Set.copyOf(services);
@@ -39,6 +47,10 @@ public record Setting(Set<Service> services, String name, String value) {
         }
         if (TAKEN.containsKey(name)) {
             throw new IllegalArgumentException("--set " + name + ": that is what " + TAKEN.get(name) + " is for");
+        }
+        if (SECRET.matcher(name).matches()) {
+            throw new IllegalArgumentException("--set " + name + ": everybody on this machine can read arguments; set "
+                    + name.toUpperCase(Locale.ROOT).replace('.', '_').replace("-", "") + " in the environment");
         }
         if (form.group(1) == null) {
             return new Setting(owners, name, form.group(3));

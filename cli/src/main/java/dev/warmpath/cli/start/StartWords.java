@@ -86,6 +86,7 @@ final class StartWords {
     }
 
     private String whatToTry(String modelName) {
+        boolean showsPrompts = FleetPlan.showsPrompts(wishes, installation.environment());
         return """
 
             Try:
@@ -95,8 +96,9 @@ final class StartWords {
             Again with a long beginning, and the second answer comes sooner, from the same worker, with cached_tokens
             above 0. Why a request goes where it goes: POST the same body to /v1/route, or ./warmpath explain FILE
 
-            The fleet page, live: %3$s/
+            The fleet page, live%4$s: %3$s/%5$s
             """.formatted(ports.url(wishes.port()), modelName,
-                ports.url(wishes.port() + FleetMember.MANAGEMENT_OFFSET));
+                ports.url(wishes.port() + FleetMember.MANAGEMENT_OFFSET), showsPrompts ? ", with prompts in words" : "",
+                showsPrompts ? "  (hide them by WARMPATH_LIVE_DEMO=false)" : "");
     }
 }

@@ -52,12 +52,17 @@ public final class Screen {
     /** Of this process. */
     public static Screen standard() {
         @Nullable Console console = System.console();
-        return new Screen(System.out, console != null && console.isTerminal(), canShowBlocks(System.out));
+        return new Screen(System.out, takesOrders() && console != null && console.isTerminal(), canShowBlocks(System.out));
     }
 
     /** What is said beside the output of this process: often a terminal where the output is a file. */
     public static Screen errors() {
-        return new Screen(System.err, Stty.isErrorTerminal(), canShowBlocks(System.err));
+        return new Screen(System.err, takesOrders() && Stty.isErrorTerminal(), canShowBlocks(System.err));
+    }
+
+    /** To move and to clear. */
+    private static boolean takesOrders() {
+        return !"dumb".equals(System.getenv("TERM"));
     }
 
     private static boolean canShowBlocks(PrintStream stream) {

@@ -28,7 +28,7 @@ class PreparationTest {
         }
         var installation = new Installation(folder, Files.createDirectory(folder.resolve("state")), Map.of());
         var said = new ByteArrayOutputStream();
-        try (var progress = new Progress(new PrintStream(said, true, UTF_8), false)) {
+        try (var progress = new Progress(new PrintStream(said, true, UTF_8), false, 80)) {
             new Preparation(installation, Programs.here(new Ending(), installation), progress, Duration.ofMinutes(1))
                     .ifNeeded();
         }

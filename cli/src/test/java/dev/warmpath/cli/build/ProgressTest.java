@@ -10,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProgressTest {
 
@@ -18,7 +20,7 @@ class ProgressTest {
 
     @Test
     void in_a_file_each_thing_is_a_line_when_it_begins() {
-        try (var progress = new Progress(out, false)) {
+        try (var progress = new Progress(out, false, 80)) {
             progress.begin("building", () -> "worker-agent, 6/6");
             progress.say("ready");
             progress.end();
@@ -26,16 +28,17 @@ class ProgressTest {
         assertThat(bytes.toString(UTF_8)).isEqualTo("building ...\nready\n");
     }
 
-    @Test
-    void on_a_terminal_a_line_is_drawn_of_78_columns_at_most_and_gone_in_the_end() {
-        try (var progress = new Progress(out, true)) {
+    @ParameterizedTest
+    @ValueSource(ints = {40, 80})
+    void on_a_terminal_a_line_is_drawn_that_fits_and_is_gone_in_the_end(int width) {
+        try (var progress = new Progress(out, true, width)) {
             progress.begin("building", () -> "x".repeat(200));
             progress.say("ready");
         }
         String said = bytes.toString(UTF_8);
         assertThat(said).startsWith("\r\033[K").endsWith("\r\033[K").contains("\r\033[Kready\n");
         assertThat(said.split("\r\033\\[K"))
-                .allSatisfy(line -> assertThat(line.strip()).hasSizeLessThanOrEqualTo(78));
+                .allSatisfy(line -> assertThat(line.strip()).hasSizeLessThan(width));
         assertThat(said).contains(" s  building: xxx");
     }
 

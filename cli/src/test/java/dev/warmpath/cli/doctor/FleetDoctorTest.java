@@ -4,10 +4,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.warmpath.cli.build.Ending;
+import dev.warmpath.cli.build.Programs;
 import dev.warmpath.cli.fleet.FleetFile;
+import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.Management;
 import dev.warmpath.cli.fleet.ProcessTable;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -17,6 +22,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,6 +37,9 @@ class FleetDoctorTest {
     private HttpServer server;
     private Duration clockBehind = Duration.ZERO;
     private String revisionOfSecond = "aaaa";
+    private @Nullable String urlOfSecond;
+    private List<String> commits = List.of("abc");
+    private int asked;
     private final List<String> found = new ArrayList<>();
 
     @BeforeEach
@@ -62,11 +72,11 @@ class FleetDoctorTest {
         String url = "http://127.0.0.1:" + server.getAddress().getPort();
         return switch (path) {
             case "/time" -> "{\"timestamp\":\"" + Instant.now().minus(clockBehind) + "\",\"status\":404}";
-            case "/actuator/info" -> "{\"build\":{\"commit\":\"abc\"}}";
+            case "/actuator/info" -> "{\"build\":{\"commit\":\"" + commits.get(asked++ % commits.size()) + "\"}}";
             default -> """
                     {"workers":[{"id":"worker-1","url":"%1$s","model":"tiny","revision":"aaaa","state":"ready"},
-                    {"id":"worker-2","url":"%1$s","model":"tiny","revision":"%2$s","state":"ready"}]}
-                    """.formatted(url, revisionOfSecond);
+                    {"id":"worker-2","url":"%3$s","model":"tiny","revision":"%2$s","state":"ready"}]}
+                    """.formatted(url, revisionOfSecond, urlOfSecond == null ? url : urlOfSecond);
         };
     }
 
@@ -102,14 +112,75 @@ class FleetDoctorTest {
 
     @Test
     void redis_is_told_where_it_is_and_never_its_password() throws IOException {
+        assertThat(redis("redis://user:s%2Bcret@127.0.0.1:PORT/0", Map.of(), "+OK", "+PONG"))
+                .isEqualTo("*3 $4 AUTH $4 user $6 s+cret *1 $4 PING");
+        assertThat(redis("redis://s+cret@127.0.0.1:PORT", Map.of(), "-WRONGPASS invalid"))
+                .isEqualTo("*2 $4 AUTH $6 s+cret");
+        assertThat(redis("redis://127.0.0.1:PORT", Map.of("WARMPATH_REDIS_PASSWORD", "s+cret"), "+OK", "-LOADING"))
+                .isEqualTo("*2 $4 AUTH $6 s+cret *1 $4 PING");
+        redis("redis://127.0.0.1:PORT", Map.of(), "-NOAUTH Authentication required.");
+        redis("redis://127.0.0.1:PORT", Map.of(), "HTTP/1.1 400 Bad Request");
+        new RedisDoctor(Map.of(), this::add).look("redis-sentinel://s+cret@127.0.0.1:1,127.0.0.1:2#master");
+        assertThat(found).noneMatch(line -> line.contains("cret")).satisfiesExactly(
+                line -> assertThat(line).startsWith("  ok       Redis answers at 127.0.0.1:"),
+                line -> assertThat(line).startsWith("  missing  Redis at 127.0.0.1:")
+                        .contains(" does not take user and password: -WRONGPASS invalid; "),
+                line -> assertThat(line).startsWith("  warning  ").endsWith(" answers PING by '-LOADING'"),
+                line -> assertThat(line).contains(" asks for a password: set WARMPATH_REDIS_PASSWORD"),
+                line -> assertThat(line).endsWith(" answers PING by 'HTTP/1.1 400 Bad Request'"),
+                line -> assertThat(line).startsWith("  missing  nobody answers at 127.0.0.1:1,"),
+                line -> assertThat(line).startsWith("  missing  nobody answers at 127.0.0.1:2,"));
+    }
+
+    /** @return what a server that gives these answers, one after each command, was asked */
+    private String redis(String uri, Map<String, String> environment, String... answers) throws IOException {
+        var asked = new StringBuilder();
         try (var redis = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            RedisDoctor.look("redis://user:secret@127.0.0.1:" + redis.getLocalPort() + "/0", this::add);
+            Thread looks = Thread.ofVirtual().start(() ->
+                    new RedisDoctor(environment, this::add).look(uri.replace("PORT", "" + redis.getLocalPort())));
+            try (var caller = redis.accept()) {
+                var reader = new BufferedReader(new InputStreamReader(caller.getInputStream(), UTF_8));
+                for (String answer : answers) {
+                    String count = reader.readLine();
+                    asked.append(count).append(' ');
+                    for (int i = 0; i < 2 * Integer.parseInt(count.substring(1)); i++) {
+                        asked.append(reader.readLine()).append(' ');
+                    }
+                    caller.getOutputStream().write((answer + "\r\n").getBytes(UTF_8));
+                }
+                looks.join();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
         }
-        RedisDoctor.look("redis-sentinel://secret@127.0.0.1:1,127.0.0.1:2#master", this::add);
-        assertThat(found).hasSize(3).noneMatch(line -> line.contains("secret"));
-        assertThat(found.getFirst()).startsWith("  ok       Redis can be reached at 127.0.0.1:");
-        assertThat(found.get(1)).startsWith("  missing  nobody answers at 127.0.0.1:1,");
-        assertThat(found.getLast()).startsWith("  missing  nobody answers at 127.0.0.1:2,");
+        return asked.toString().strip();
+    }
+
+    @Test
+    void a_worker_whose_address_is_none_is_told_and_the_rest_goes_on() {
+        urlOfSecond = "some where";
+        assertThat(look()).contains("  warning  worker-2 is known by an address that is none: 'some where'; see its "
+                + "warmpath.worker.base-url", "  ok       clocks of 2 processes agree within 2 s");
+    }
+
+    @Test
+    void processes_of_two_builds_are_told_how_they_become_one() {
+        commits = List.of("abc", "def");
+        assertThat(look()).anySatisfy(line -> assertThat(line)
+                .startsWith("  warning  processes are of different builds")
+                .endsWith("; ./warmpath down, then up, starts all from what is built now"));
+    }
+
+    @Test
+    void a_fleet_of_which_nobody_lives_is_no_fleet_that_was_never_started() throws IOException {
+        Files.writeString(state.resolve("fleet"), """
+                router router 1 1 8080 http://127.0.0.1:8080
+                worker worker-1 1 1 8081 http://127.0.0.1:8081
+                """);
+        var installation = new Installation(Path.of(".."), state, Map.of());
+        new Doctor(installation, Programs.here(new Ending(), installation), this::add).examine(63_000);
+        assertThat(found).contains("  missing  all processes of the fleet have ended: router, worker-1; ./warmpath "
+                + "logs ID says why, ./warmpath up starts a new one");
     }
 
     private void add(Finding finding) {

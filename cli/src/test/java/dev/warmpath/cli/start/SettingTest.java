@@ -55,9 +55,23 @@ class SettingTest {
     }
 
     @Test
+    void a_secret_is_not_taken_as_an_argument_and_where_it_belongs_is_told() {
+        assertThatThrownBy(() -> Setting.of("worker:warmpath.engine.api-key=sk-1", known))
+                .hasMessage("--set warmpath.engine.api-key: everybody on this machine can read arguments; set "
+                        + "WARMPATH_ENGINE_APIKEY in the environment");
+        for (String name : List.of("warmpath.redis.password", "warmpath.redis.uri", "warmpath.fleet.token",
+                "warmpath.fleet.previous-token", "warmpath.management.token", "warmpath.routerlink.token")) {
+            assertThatThrownBy(() -> Setting.of(name + "=secret", known)).hasMessageStartingWith("--set " + name + ": ")
+                    .hasMessageNotContaining("secret");
+        }
+        assertThat(Setting.of("warmpath.scheduler.max-num-batched-tokens=64", known).value()).isEqualTo("64");
+    }
+
+    @Test
     void a_variable_that_stands_for_no_setting_is_known_as_such() {
         assertThat(List.of("WARMPATH_KV_BLOCKSIZE", "WARMPATH_KV_BLOCK_SIZE", "WARMPATH_STATE",
-                "WARMPATH_ROUTERLINK_URLS_0", "WARMPATH_FLEET_REVISIONWEIGHTS_ABC")).noneMatch(known::isUnknown);
+                "WARMPATH_ROUTERLINK_URLS_0", "WARMPATH_FLEET_REVISIONWEIGHTS_ABC",
+                "WARMPATH_ROUTER_PORT_8080_TCP_ADDR", "WARMPATH_SERVICE_HOST")).noneMatch(known::isUnknown);
         assertThat(List.of("WARMPATH_KV_BLOKSIZE", "WARMPATH_KV", "WARMPATH_STATES")).allMatch(known::isUnknown);
     }
 
