@@ -22,6 +22,7 @@ public final class Decision {
     private final long startNanos;
     private final Consumer<Decision> whenEnded;
     private long firstTokenNanos = UNKNOWN;
+    private boolean held;
     private int cachedTokens = (int) UNKNOWN;
     private int completionTokens = (int) UNKNOWN;
     private volatile @Nullable Outcome outcome;
@@ -58,6 +59,11 @@ public final class Decision {
 
     public void firstToken() {
         firstTokenNanos = nanoTime.getAsLong() - startNanos;
+    }
+
+    /** Somebody has held the worker before its first token: nobody could foresee when that would come. */
+    public void held() {
+        held = true;
     }
 
     /** What the worker tells at the end of its answer. */
@@ -110,6 +116,10 @@ public final class Decision {
     /** Since the decision; null if none has come, as it stands when the attempt has ended. */
     @Nullable Long firstTokenNanos() {
         return Objects.requireNonNull(outcome).firstTokenNanos();
+    }
+
+    boolean wasHeld() {
+        return held;
     }
 
     /** Null while the attempt goes on. */

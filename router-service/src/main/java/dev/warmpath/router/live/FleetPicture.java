@@ -37,7 +37,7 @@ record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRo
      * @param behindBatches that the copy lacks
      * @param usage         share of its blocks that requests hold, 0 to 1; null before its first heartbeat
      * @param pool          false if it has said that it keeps no pool to look at
-     * @param held          whether it is held between two steps; null while nobody watches its pool
+     * @param held          whether it is held between two steps
      */
     @JsonInclude(JsonInclude.Include.ALWAYS)
     @JsonNaming(SnakeCaseStrategy.class)
@@ -45,7 +45,7 @@ record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRo
             @Nullable String healthProblem, String grade, long behindBatches, String url, String model, String revision,
             @Nullable Integer running, @Nullable Integer waiting, @Nullable Integer freeBlocks, int blocks,
             @Nullable Double usage, int indexEntries, double credit, double failureShare, long leaseAgeMs, boolean pool,
-            @Nullable Boolean held) {}
+            boolean held) {}
 
     static FleetPicture of(Fleet fleet, PrefixIndex.Stats stats, Totals.View router, Pools pools, Instant at,
             long nowNanos) {
@@ -65,11 +65,13 @@ record FleetPicture(String at, Totals.View router, IndexRow index, List<WorkerRo
     private static WorkerRow row(WorkerView view, FleetWorker worker, Pools pools, long nowNanos) {
         IndexAge age = worker.indexAge(nowNanos);
         Integer free = view.freeBlocks();
+        Boolean seenHeld = pools.held(worker);                     // sooner than the next heartbeat tells
         return new WorkerRow(view.id(), view.epoch(), Texts.lower(view.state()), view.problem(), view.health().text(),
                 view.healthProblem(), worker.gradeOf(age).text(), age.batches(), view.url(), view.model(),
                 view.revision(), view.running(), view.waiting(), free, view.blockCount(),
                 free == null ? null : (double) (view.blockCount() - free) / view.blockCount(), view.indexEntries(),
-                view.credit(), view.failureShare(), view.leaseAgeMillis(), !pools.hasNone(worker), pools.held(worker));
+                view.credit(), view.failureShare(), view.leaseAgeMillis(), !pools.hasNone(worker),
+                seenHeld == null ? view.held() : seenHeld);
     }
 
 
