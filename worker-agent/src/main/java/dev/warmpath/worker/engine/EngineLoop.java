@@ -157,8 +157,8 @@ public final class EngineLoop {
     }
 
     /**
-     * A turn of an engine that is held: settles what is in flight, takes commands and computes nothing else. What they
-     * change is announced.
+     * A turn of an engine that is held: settles what is in flight, takes commands, ends whose deadline has passed, and
+     * computes nothing else. What that changes is announced.
      */
     void rest() {
         phases = null;
@@ -166,8 +166,10 @@ public final class EngineLoop {
             compute(null, /* ahead */ false);
         }
         held = true;
-        cache.beginStep(nanoClock.getAsLong());
+        long now = nanoClock.getAsLong();
+        cache.beginStep(now);
         commands.drain(apply, MAX_COMMANDS_PER_STEP);
+        scheduler.expire(now).forEach(expired -> tellEnd(expired, now));
         publish();
         told.run();
         snapshot = takeSnapshot();
