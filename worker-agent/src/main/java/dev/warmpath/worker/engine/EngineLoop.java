@@ -253,7 +253,7 @@ public final class EngineLoop {
     }
 
     private EngineBooks books() {
-        return new EngineBooks(cache.view(), scheduler, takeSnapshot(), nanoClock.getAsLong(), held);
+        return new EngineBooks(cache.view(), scheduler, this::takeSnapshot, nanoClock.getAsLong(), held);
     }
 
     /**
