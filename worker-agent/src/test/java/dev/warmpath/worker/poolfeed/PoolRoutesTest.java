@@ -267,10 +267,10 @@ class PoolRoutesTest {
                 + URLEncoder.encode(odd, StandardCharsets.UTF_8).replace("+", "%20"));
 
         assertThat(json(answer).get("request").asString()).isEqualTo(odd);
-        assertThat(answer.body()).endsWith(",\"block_size\":16,\"choices\":[{\"choice\":0,\"state\":\"running\","
+        assertThat(answer.body()).endsWith(",\"choices\":[{\"choice\":0,\"state\":\"running\","
                 + "\"prompt_tokens\":20,\"cached_tokens\":0,\"computed_tokens\":20,\"scheduled_tokens\":20,"
-                + "\"drawn_tokens\":1,\"groups\":[{\"window\":null,\"blocks\":[1,2],\"references\":[1,1],"
-                + "\"keyed\":[true,false]}],\"host_blocks\":[]}]}");
+                + "\"drawn_tokens\":1,\"groups\":[{\"block_size\":16,\"window\":null,\"blocks\":[1,2],"
+                + "\"references\":[1,1],\"keyed\":[true,false]}],\"host_blocks\":[]}]}");
         HttpResponse<String> none = send("GET", Protocol.POOL_REQUESTS_PATH + "x".repeat(300));
         assertThat(none.statusCode()).isEqualTo(404);
         assertThat(none.body()).contains("no request of that id runs or waits here");
