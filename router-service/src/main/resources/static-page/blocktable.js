@@ -82,7 +82,7 @@ export class BlockTable {
         const all = [];
         for (const choice of answer.choices) {
             choice.groups.forEach((group, index) => {
-                this.#rows(answer.block_size, choice, group, index);
+                this.#rows(choice, group, index);
                 all.push(...group.blocks.filter(block => block !== NULL_BLOCK));
             });
         }
@@ -97,7 +97,8 @@ export class BlockTable {
         }
     }
 
-    #rows(blockSize, choice, group, index) {
+    #rows(choice, group, index) {
+        const blockSize = group.block_size;
         const body = this.#table(choice, group, index);
         const shown = Math.min(group.blocks.length, MOST_ROWS);
         while (body.rows.length > shown) {
@@ -107,7 +108,7 @@ export class BlockTable {
             const row = body.rows[i] ?? body.appendChild(this.#newRow());
             const block = group.blocks[i];
             const texts = [String(i), block === NULL_BLOCK ? 'null: behind the window' : String(block),
-                part(i, blockSize, choice, group), `${i * blockSize} – ${(i + 1) * blockSize - 1}`,
+                part(i, choice, group), `${i * blockSize} – ${(i + 1) * blockSize - 1}`,
                 block === NULL_BLOCK ? '' : `${block * blockSize} – ${(block + 1) * blockSize - 1}`,
                 String(group.references?.[i] ?? '')];
             texts.forEach((text, cell) => setText(row.cells[cell], text));
@@ -144,9 +145,9 @@ function swapped(answer) {
 }
 
 /** Which part of the request a block is, marked by a sign as well as by words. */
-function part(index, blockSize, choice, group) {
-    const from = index * blockSize;
-    const to = from + blockSize;
+function part(index, choice, group) {
+    const from = index * group.block_size;
+    const to = from + group.block_size;
     const lastFrom = choice.computed_tokens - choice.scheduled_tokens;
     const kind = to <= choice.cached_tokens ? '◆ prefix hit' : from >= choice.computed_tokens ? '○ not yet'
         : to > lastFrom && choice.scheduled_tokens > 0 ? '▶ in this step' : '● computed';

@@ -119,7 +119,7 @@ class FleetLinkTest {
                 Duration.ZERO);
         var registration = new Registration(Protocol.VERSION, "w", 7,
                 URI.create("http://127.0.0.1:" + server.port()), files.description(), 1_000, 8, true);
-        var idle = new WorkerLoad(0, 0, 1_000, 0, 0, false, 0, List.of(), 0, null, 0);
+        var idle = new WorkerLoad(0, 0, 1_000, 0, 0, false, 0, List.of(), 0, null, false, 0);
         return new RouterLink(properties, registration, () -> idle,
                 events, JsonMapper.builder().build());
     }

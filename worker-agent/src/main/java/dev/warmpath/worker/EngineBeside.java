@@ -20,7 +20,7 @@ record EngineBeside(ForeignEngine engine, int blockCount) implements WorkerEngin
                 : Math.min(now.freeBlocks(), blockCount);
         return new WorkerLoad(load.running(), load.waiting(), freeBlocks, load.pendingPromptTokens(),
                 /* stepAgeMillis */ 0, /* hanging */ !now.answers(), load.pendingRequests(), load.routers(),
-                load.contextTokens(), /* stepCost */ null, load.news());
+                load.contextTokens(), /* stepCost */ null, /* held */ false, load.news());
     }
 
     @Override

@@ -28,7 +28,7 @@ record OwnEngine(Engine engine, ModelRunner runner, Duration warmUp) implements 
         EngineSnapshot.Load load = now.load();
         return new WorkerLoad(load.running(), load.waiting(), now.pool().freeBlocks(), load.pendingPromptTokens(),
                 Duration.ofNanos(now.stepAgeNanos()).toMillis(), engine.isHanging(), load.pendingRequests(),
-                load.routers(), load.contextTokens(), now.observed().stepCost(), load.news());
+                load.routers(), load.contextTokens(), now.observed().stepCost(), engine.isHeld(), load.news());
     }
 
     @Override

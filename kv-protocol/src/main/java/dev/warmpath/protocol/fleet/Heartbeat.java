@@ -41,6 +41,8 @@ import org.jspecify.annotations.Nullable;
  * @param contextTokens        tokens of all running and waiting requests, prompts and answers so far, shared ones as
  *                             often as they are shared; 0 also where a sender does not know this field
  * @param stepCost             what its steps take lately; null = it has not measured it yet, or does not
+ * @param held                 true while somebody holds it, to step it by hand: it is silent as long as they like, and
+ *                             what it takes tells nothing of it. Who leaves it out is not held
  */
 public record Heartbeat(
         String workerId,
@@ -58,7 +60,8 @@ public record Heartbeat(
         @JsonSetter(nulls = Nulls.AS_EMPTY) int pendingRequests,
         @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable List<RouterLoad> routers,
         @JsonSetter(nulls = Nulls.AS_EMPTY) long contextTokens,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable StepCost stepCost) {
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable StepCost stepCost,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) boolean held) {
 
     /** Most routers whose requests a worker tells apart. */
     public static final int MAX_ROUTERS = 64;
@@ -91,7 +94,7 @@ public record Heartbeat(
     public Heartbeat(String workerId, long epoch, int running, int waiting, int freeBlocks, long pendingPromptTokens,
             long lastSequence, int setSize, long setDigest) {
         this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
-                false, 0, false, 0, null, 0, null);
+                false, 0, false, 0, null, 0, null, false);
     }
 
     /** Of a worker that does not tell how long its requests are, nor what its steps take. */
@@ -99,7 +102,7 @@ public record Heartbeat(
             long lastSequence, int setSize, long setDigest, boolean draining, long stepAgeMillis, boolean hanging,
             int pendingRequests, @Nullable List<RouterLoad> routers) {
         this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
-                draining, stepAgeMillis, hanging, pendingRequests, routers, 0, null);
+                draining, stepAgeMillis, hanging, pendingRequests, routers, 0, null, false);
     }
 
     /** What it tells of that router's requests; null if that one has no part, or it tells of no router. */

@@ -49,7 +49,7 @@ public final class PoolCodec {
     /** The longest payload that a worker of so many blocks may send, whatever its swap space. */
     public static int maxPayloadBytes(int blockCount) {
         return (int) Math.min(Integer.MAX_VALUE - Integer.BYTES,
-                maxBytes(blockCount, PoolShape.MAX_BLOCKS / Byte.SIZE, PoolFrame.MAX_REQUESTS));
+                maxBytes(blockCount, PoolShape.MAX_HOST_BLOCKS / Byte.SIZE, PoolFrame.MAX_REQUESTS));
     }
 
     private static long maxBytes(int blocks, int hostBytes, int requests) {
@@ -112,7 +112,8 @@ public final class PoolCodec {
         for (int i = 0; i < next.length; i++) {
             next[i] = getInt(in);
         }
-        byte[] hostUsed = new byte[Varints.getCount(in, PoolShape.MAX_BLOCKS / Byte.SIZE, "bytes of host blocks", 1)];
+        byte[] hostUsed = new byte[
+                Varints.getCount(in, PoolShape.MAX_HOST_BLOCKS / Byte.SIZE, "bytes of host blocks", 1)];
         in.get(hostUsed);
         int requestCount = Varints.getCount(in, PoolFrame.MAX_REQUESTS, "requests", MIN_REQUEST_BYTES);
         List<PoolRequest> requests = new ArrayList<>(requestCount);

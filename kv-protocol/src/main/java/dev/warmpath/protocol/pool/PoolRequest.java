@@ -10,7 +10,8 @@ import dev.warmpath.protocol.generate.GenerateRequest;
  *                        may carry the same
  * @param choice          which of its answers, from 0
  * @param promptTokens    of its prompt
- * @param cachedTokens    of those, found in the cache when it was first admitted
+ * @param cachedTokens    of those, found in the cache when it was first admitted; what it finds when it has to compute
+ *                        again is not added
  * @param computedTokens  whose keys and values are in the cache, or being computed by the step that runs
  * @param drawnTokens     of its answer so far
  * @param scheduledTokens that the engine's latest step computed for it; 0 if it had no part in that one

@@ -7,11 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which blocks the answers to one request hold.
  *
- * @param blockSize tokens in a block of the first group of layers
- * @param choices   all that run or wait, at most {@link #MAX_CHOICES}
+ * @param choices all that run or wait, at most {@link #MAX_CHOICES}
  */
-public record RequestTables(
-        String request, @JsonProperty("block_size") int blockSize, List<Choice> choices) {
+public record RequestTables(String request, List<Choice> choices) {
 
     /** Several requests may carry one id, so there may be more of them than one request may ask for. */
     public static final int MAX_CHOICES = 256;
@@ -37,10 +35,12 @@ public record RequestTables(
     /**
      * One group's table.
      *
+     * @param blockSize  tokens in a block of this group
      * @param window     how many tokens these layers look back; null = all
      * @param blocks     in order of the tokens; 0 where nobody looks back so far
      * @param references how often each is held
      * @param keyed      whether each carries a key
      */
-    public record Table(@Nullable Integer window, int[] blocks, int[] references, boolean[] keyed) {}
+    public record Table(@JsonProperty("block_size") int blockSize, @Nullable Integer window, int[] blocks,
+            int[] references, boolean[] keyed) {}
 }

@@ -29,7 +29,7 @@ class HeartbeatTest {
                 {"router":"a","requests":2,"pendingRequests":1,"pendingPromptTokens":30},\
                 {"router":"b","requests":1,"pendingRequests":1,"pendingPromptTokens":20}],\
                 "contextTokens":700,"stepCost":{"stepMicros":400.0,"promptTokenMicros":70.0,"rowMicros":90.0,\
-                "contextTokenNanos":12.5}}""";
+                "contextTokenNanos":12.5},"held":true}""";
         assertThat(json.writeValueAsString(told)).isEqualTo(text);
         assertThat(json.readValue(text, Heartbeat.class)).isEqualTo(told);
         assertThat(told.of(B)).isEqualTo(new RouterLoad(B, 1, 1, 20));
@@ -45,6 +45,7 @@ class HeartbeatTest {
         assertThat(older.of(A)).isNull();
         assertThat(older.contextTokens()).isZero();
         assertThat(older.stepCost()).isNull();
+        assertThat(older.held()).isFalse();
         assertThat(json.writeValueAsString(older)).doesNotContain("routers");
     }
 
@@ -108,6 +109,6 @@ class HeartbeatTest {
 
     private static Heartbeat telling(int pendingRequests, RouterLoad... routers) {
         return new Heartbeat("w", 7, 2, 1, 900, 50, 3, 4, 5, false, 0, false, pendingRequests, List.of(routers), 700,
-                new StepCost(400, 70, 90, 12.5));
+                new StepCost(400, 70, 90, 12.5), /* held */ true);
     }
 }

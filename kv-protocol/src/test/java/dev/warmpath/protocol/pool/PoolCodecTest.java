@@ -56,11 +56,11 @@ class PoolCodecTest {
         int[] next = new int[PoolFrame.MAX_NEXT];
         Arrays.fill(next, PoolShape.MAX_BLOCKS - 1);
         var frame = new PoolFrame(most, most, true, false,
-                new PoolShape(Integer.MAX_VALUE, PoolShape.MAX_BLOCKS, PoolShape.MAX_BLOCKS, Integer.MAX_VALUE),
+                new PoolShape(Integer.MAX_VALUE, PoolShape.MAX_BLOCKS, PoolShape.MAX_HOST_BLOCKS, Integer.MAX_VALUE),
                 new PoolCounters(most, most, most, most, most, most, most, most, most, most, most, most, most),
                 new PoolBlocks(ids, references, new boolean[] {true, true}, new long[] {-1, Long.MIN_VALUE},
                         new long[] {most, most}),
-                next, bits(PoolShape.MAX_BLOCKS - 1),
+                next, bits(PoolShape.MAX_HOST_BLOCKS - 1),
                 Collections.nCopies(PoolFrame.MAX_REQUESTS, request));
 
         byte[] bytes = PoolCodec.encode(frame);

@@ -179,6 +179,7 @@ final class SimulatedWorker {
         AliveLoad load = scheduler.load();
         return new Heartbeat(id, EPOCH, scheduler.runningCount(), scheduler.waitingCount(), cache.freeBlocks(),
                 load.pendingPromptTokens(), sequence, cache.announcedCount(), cache.announcedDigest(), false, 0, false,
-                load.pendingRequests(), load.routers(), scheduler.contextTokens(), costs.cost());
+                load.pendingRequests(), load.routers(), scheduler.contextTokens(), costs.cost(),
+                /* held */ false);
     }
 }

@@ -23,6 +23,7 @@ public final class Decision {
     private final Consumer<Decision> whenEnded;
     private volatile long firstTokenNanos = UNKNOWN;
     private volatile int drawnTokens;
+    private boolean held;
     private int cachedTokens = (int) UNKNOWN;
     private int completionTokens = (int) UNKNOWN;
     private volatile @Nullable Outcome outcome;
@@ -64,6 +65,11 @@ public final class Decision {
     /** So many more tokens have come. */
     public void drew(int tokens) {
         drawnTokens = drawnTokens + tokens;                        // one thread at a time tells
+    }
+
+    /** Somebody has held the worker before its first token: nobody could foresee when that would come. */
+    public void held() {
+        held = true;
     }
 
     /** What the worker tells at the end of its answer. */
@@ -126,6 +132,10 @@ public final class Decision {
     /** Of all choices, that have come so far. */
     public int drawnTokens() {
         return drawnTokens;
+    }
+
+    boolean wasHeld() {
+        return held;
     }
 
     /** Null while the attempt goes on. */

@@ -83,7 +83,7 @@ public final class DecisionLog implements AutoCloseable {
         metrics.attemptEnded(decision.routed().workerId(), decision.end());
         Long firstTokenNanos = decision.firstTokenNanos();
         long predictedNanos = decision.routed().predictedFirstTokenNanos();
-        if (firstTokenNanos != null && predictedNanos >= 0) {
+        if (firstTokenNanos != null && predictedNanos >= 0 && !decision.wasHeld()) {
             metrics.model(decision.subject().model()).firstTokenOfAttempt(predictedNanos, firstTokenNanos);
         }
         watchers.forEach(each -> each.ended(decision));

@@ -8,6 +8,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
+import dev.warmpath.router.fleet.HoldWatch;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.tracing.AttemptTrace;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Tells a worker's health, the record of the decision and the trace how one attempt there goes: how soon tokens come,
  * what it found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a
- * suspicion until somebody {@link #decide decides}.
+ * suspicion until somebody {@link #decide decides}. What a worker takes while it is stepped by hand counts for nothing.
  */
 final class AttemptWatch {
 
@@ -30,6 +31,8 @@ final class AttemptWatch {
     private static final String ROUTER_FAULT = "router_fault";
 
     private final WorkerHealth health;
+    /** Since it was asked, and from the first token on, since the last measurement. */
+    private final HoldWatch hold;
     private final long workTokens;
     private final int promisedTokens;
     private final Decision decision;
@@ -50,6 +53,7 @@ final class AttemptWatch {
         this.decision = decision;
         this.trace = trace;
         this.health = placed.worker().health();
+        this.hold = new HoldWatch(placed.worker());
         this.workTokens = placed.decision().workTokens();
         this.promisedTokens = placed.decision().chosen().candidate().promisedBlocks() * placed.worker().blockSize();
         this.nanoTime = nanoTime;
@@ -57,6 +61,7 @@ final class AttemptWatch {
 
     /** The worker is asked now. */
     void begin() {
+        hold.restart();
         startedNanos = nanoTime.getAsLong();
     }
 
@@ -65,19 +70,27 @@ final class AttemptWatch {
             long now = nanoTime.getAsLong();
             if (!hasToken) {
                 hasToken = true;
-                health.firstToken(workTokens, now - startedNanos);
+                if (hold.wasHeld()) {
+                    health.untimedTokens();
+                    decision.held();
+                } else {
+                    health.firstToken(workTokens, now - startedNanos);
+                }
                 decision.firstToken();
                 trace.firstToken();
-                measuredSinceNanos = now;
+                measureFrom(now);
             } else if (tokens.choice() == 0) {                     // others are drawn in the same steps
                 measuredTokens += tokens.ids().length;
             }
             lastTokenNanos = now;
             decision.drew(tokens.ids().length);
             if (measuredTokens >= TOKENS_PER_MEASUREMENT) {
-                health.tokens((now - measuredSinceNanos) / measuredTokens);
-                measuredSinceNanos = now;
-                measuredTokens = 0;
+                if (hold.wasHeld()) {
+                    health.untimedTokens();
+                } else {
+                    health.tokens((now - measuredSinceNanos) / measuredTokens);
+                }
+                measureFrom(now);
             }
         } else if (event instanceof DispatchEvent.Finished finished) {
             boolean isFirst = !hasUsage;
@@ -91,6 +104,12 @@ final class AttemptWatch {
                 }
             }
         }
+    }
+
+    private void measureFrom(long nowNanos) {
+        measuredSinceNanos = nowNanos;
+        measuredTokens = 0;
+        hold.restart();
     }
 
     void answered() {

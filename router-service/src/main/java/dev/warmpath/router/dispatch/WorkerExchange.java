@@ -43,7 +43,8 @@ import reactor.netty.http.client.HttpClient;
  *
  * <p><b>Whose silence.</b> A tick on the event loop counts how often in a row the reader wanted something and the worker
  * had sent nothing. What has arrived is read before the tick is run, and a process that was held up ticks once when it
- * goes on, so neither makes a worker silent. A reader that wants nothing stops the count.
+ * goes on, so neither makes a worker silent. A reader that wants nothing stops the count, and so does somebody who
+ * holds the worker, to step it by hand.
  *
  * <p>Fields without a remark belong to the connection's event loop.
  */
@@ -317,9 +318,11 @@ final class WorkerExchange implements Subscription {
             knownGone = true;
             quietTicks = 0;
         }
-        boolean waiting = ended || check.isOver() || arrived.isEmpty() && demand.get() > 0;
+        boolean over = ended || check.isOver();
+        boolean held = !knownGone && terms.worker().isHeld();
+        boolean waiting = over || !held && arrived.isEmpty() && demand.get() > 0;
         Duration quiet = TICK.multipliedBy(waiting ? ++quietTicks : (quietTicks = 0));
-        if (ended || check.isOver()) {
+        if (over) {
             if (quiet.compareTo(END_SILENCE) >= 0) {
                 close();
             }

@@ -413,6 +413,11 @@ public final class Fleet {
                             heartbeat.stepAgeMillis())
                     : () -> log.info("worker {} does not hang any more: it gets requests again", worker));
         }
+        if (heartbeat.held() != worker.isHeld()) {
+            changeLog.add(heartbeat.held()
+                    ? () -> log.info("worker {} is held, to be stepped by hand: its answers are waited for", worker)
+                    : () -> log.info("worker {} is not held any more", worker));
+        }
         worker.heard(heartbeat, nanoTime.getAsLong());
         worker.extendLease(leaseEnd());
         return new HeartbeatOutcome.Extended();
@@ -701,7 +706,7 @@ public final class Fleet {
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),
-                heartbeat == null ? null : heartbeat.stepAgeMillis(),
+                heartbeat == null ? null : heartbeat.stepAgeMillis(), worker.isHeld(),
                 worker.blockCount(), worker.keys().size(), worker.events().position().sequence(),
                 TimeUnit.NANOSECONDS.toMillis(leaseNow - (worker.leaseEndNanos() - leaseNanos)));
     }

@@ -35,6 +35,7 @@ public final class FleetWorker {
     private volatile @Nullable String streamProblem;
     private volatile boolean indexed;
     private volatile @Nullable StepCost stepCost;
+    private volatile long heldHeartbeats;
     private volatile boolean saysItDrains;
     private volatile boolean drainedByOperator;
     private volatile boolean gone;
@@ -255,6 +256,17 @@ public final class FleetWorker {
         return last != null && last.latest().hanging();
     }
 
+    /** True while it says that it is held, to be stepped by hand: its silence is somebody's pause for thought. */
+    public boolean isHeld() {
+        Heartbeat last = heartbeat();
+        return last != null && last.held();
+    }
+
+    /** Heartbeats that said so, in this life. */
+    long heldHeartbeats() {
+        return heldHeartbeats;
+    }
+
     /** Whether it takes requests, as far as it is up to the worker: its model may still be missing here. */
     State state() {
         if (isDraining()) {
@@ -293,6 +305,7 @@ public final class FleetWorker {
                 : new Heard(latest, nowNanos, before.measure(), before.measureNanos());
         StepCost told = latest.stepCost();
         stepCost = told != null && told.isUsable() ? told : stepCost;
+        heldHeartbeats += latest.held() ? 1 : 0;                   // last: who sees it has seen the heartbeat
         saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
     }
 

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param waiting        requests queued
  * @param freeBlocks     blocks that no request holds
  * @param stepAgeMillis  how long its device had been at one step by then; 0 = at none
+ * @param held           true while somebody holds it, to step it by hand, by the last heartbeat
  * @param blockCount     blocks of its pool
  * @param indexEntries   keys that the prefix index holds for it
  * @param lastSequence   number of the last event batch in the index; -1 = no snapshot yet
@@ -40,6 +41,7 @@ public record WorkerView(
         @Nullable Integer waiting,
         @Nullable Integer freeBlocks,
         @Nullable Long stepAgeMillis,
+        boolean held,
         int blockCount,
         int indexEntries,
         long lastSequence,

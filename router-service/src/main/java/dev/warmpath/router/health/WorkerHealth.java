@@ -211,6 +211,11 @@ public final class WorkerHealth {
         }
     }
 
+    /** Tokens have come at a pace that is not its own. */
+    public synchronized void untimedTokens() {
+        unusableInARow = 0;
+    }
+
     /** @param nanosPerToken between tokens of one answer, over some of them */
     public synchronized void tokens(long nanosPerToken) {
         unusableInARow = 0;

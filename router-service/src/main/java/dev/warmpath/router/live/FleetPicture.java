@@ -39,7 +39,7 @@ record FleetPicture(String at, long second, List<String> models, Totals.View rou
      * @param behindBatches that the copy lacks
      * @param usage         share of its blocks that requests hold, 0 to 1; null before its first heartbeat
      * @param pool          false if it has said that it keeps no pool to look at
-     * @param held          whether it is held between two steps; null while nobody watches its pool
+     * @param held          whether it is held between two steps
      */
     @JsonInclude(JsonInclude.Include.ALWAYS)
     @JsonNaming(SnakeCaseStrategy.class)
@@ -47,7 +47,7 @@ record FleetPicture(String at, long second, List<String> models, Totals.View rou
             @Nullable String healthProblem, String grade, long behindBatches, String url, String model, String revision,
             @Nullable Integer running, @Nullable Integer waiting, @Nullable Integer freeBlocks, int blocks,
             @Nullable Double usage, int indexEntries, double credit, double failureShare, long leaseAgeMs, boolean pool,
-            @Nullable Boolean held) {}
+            boolean held) {}
 
     static FleetPicture of(Fleet fleet, List<String> models, PrefixIndex.Stats stats, Totals.View router, Pools pools, Instant at,
             long nowNanos) {
@@ -67,11 +67,13 @@ record FleetPicture(String at, long second, List<String> models, Totals.View rou
     private static WorkerRow row(WorkerView view, FleetWorker worker, Pools pools, long nowNanos) {
         IndexAge age = worker.indexAge(nowNanos);
         Integer free = view.freeBlocks();
+        Boolean seenHeld = pools.held(worker);                     // sooner than the next heartbeat tells
         return new WorkerRow(view.id(), view.epoch(), Texts.lower(view.state()), view.problem(), view.health().text(),
                 view.healthProblem(), worker.gradeOf(age).text(), age.batches(), view.url(), view.model(),
                 view.revision(), view.running(), view.waiting(), free, view.blockCount(),
                 free == null ? null : (double) (view.blockCount() - free) / view.blockCount(), view.indexEntries(),
-                view.credit(), view.failureShare(), view.leaseAgeMillis(), !pools.hasNone(worker), pools.held(worker));
+                view.credit(), view.failureShare(), view.leaseAgeMillis(), !pools.hasNone(worker),
+                seenHeld == null ? view.held() : seenHeld);
     }
 
 

@@ -1,10 +1,9 @@
 package dev.warmpath.router.live;
 
 import dev.warmpath.protocol.fleet.FleetToken;
-import java.net.InetAddress;
+import dev.warmpath.protocol.fleet.ThisMachine;
+import java.net.InetSocketAddress;
 import java.net.URI;
-import java.net.UnknownHostException;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
@@ -20,7 +19,6 @@ final class PageGuard {
 
     /** Said by the page with all that changes something; a browser asks before another page may send it. */
     static final String PAGE_HEADER = "x-warmpath-page";
-    private static final Pattern ADDRESS = Pattern.compile("[0-9.]+|\\[[0-9A-Fa-f:.]+]");
 
     private final FleetToken operators;
     private final boolean isOnLoopback;
@@ -41,7 +39,8 @@ final class PageGuard {
 
     /** Null if it may be answered. */
     @Nullable Refusal read(ServerRequest request) {
-        return !isOnLoopback || isThisMachine(request.headers().host() == null ? "" : request.headers().host().getHostString())
+        InetSocketAddress host = request.headers().host();
+        return !isOnLoopback || ThisMachine.isNamed(host == null ? null : host.getHostString())
                 ? null : new Refusal(HttpStatus.FORBIDDEN,
                         "this port answers to localhost and loopback addresses only, not to the name it was asked by");
     }
@@ -67,18 +66,6 @@ final class PageGuard {
             return URI.create(origin).getAuthority().equalsIgnoreCase(request.headers().firstHeader(HttpHeaders.HOST));
         } catch (IllegalArgumentException | NullPointerException _) {
             return false;                                          // "null", as of pages without an origin
-        }
-    }
-
-    private static boolean isThisMachine(String host) {
-        if (host.equalsIgnoreCase("localhost")) {
-            return true;
-        }
-        try {
-            String name = host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host;
-            return ADDRESS.matcher(name).matches() && InetAddress.getByName(host).isLoopbackAddress();
-        } catch (UnknownHostException _) {
-            return false;
         }
     }
 }

@@ -102,7 +102,7 @@ public enum RouterMeter {
             "Prompt tokens that the worker found in its cache, and did not have to compute", "tokens", "model"),
     CACHED_TOKENS_ERROR(Kind.TOKENS, "warmpath.cached.token.error",
             "Distance of predicted from found cached tokens, per request", "tokens", "model"),
-    /** These three leave out attempts at workers whose pace was not known. */
+    /** These three leave out attempts at workers whose pace was not known, and at those that somebody held. */
     PREDICTED_FIRST_TOKEN(Kind.TIMER, "warmpath.predicted.first.token",
             "From a decision to the first token, as it was predicted of the chosen worker", "seconds", "model"),
     ATTEMPT_FIRST_TOKEN(Kind.TIMER, "warmpath.attempt.first.token",

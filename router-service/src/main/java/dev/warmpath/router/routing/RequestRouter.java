@@ -394,11 +394,11 @@ public final class RequestRouter {
         };
     }
 
-    synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
+    synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry, boolean isTimed) {
         WorkerLedger ledger = ledgers.get(worker);                 // absent once the worker is gone and forgotten
         if (ledger != null) {
             ledger.hear(worker.heartbeat());
-            ledger.firstToken(entry, nanoTime.getAsLong());
+            ledger.firstToken(entry, isTimed, nanoTime.getAsLong());
         }
     }
 

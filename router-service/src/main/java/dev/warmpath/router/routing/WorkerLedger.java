@@ -166,9 +166,12 @@ final class WorkerLedger {
         return entry;
     }
 
-    void firstToken(Entry entry, long nowNanos) {
+    /** @param isTimed false: how long it took tells nothing of the worker */
+    void firstToken(Entry entry, boolean isTimed, long nowNanos) {
         if (!entry.hasFirstToken && !entry.closed) {
-            learnPrefillRate(entry, nowNanos);
+            if (isTimed) {
+                learnPrefillRate(entry, nowNanos);
+            }
             entry.hasFirstToken = true;
             booked = booked.plus(-entry.pendingTokens, -1, 0, 0, 0);
             entry.pendingTokens = 0;

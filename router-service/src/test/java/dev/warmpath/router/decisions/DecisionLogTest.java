@@ -74,7 +74,7 @@ class DecisionLogTest {
                 .isEqualTo(new DecisionView.OutcomeView("answered", 30.0, 100.5, 16, 5));
     }
 
-    /** 25 ms were predicted of each; the first took 30 ms, the second 22, the third never got so far. */
+    /** 25 ms were predicted of each; the first took 30 ms, the second 22, the third never, the fourth was held. */
     @Test
     void predicted_and_actual_times_to_the_first_token_are_counted_of_attempts_that_had_one() {
         DecisionLog log = log(3, null);
@@ -85,6 +85,11 @@ class DecisionLogTest {
             decision.answered();
         }
         begin(log, "r").failed("worker_lost");
+        Decision held = begin(log, "r");
+        held.held();
+        nanos += 60_000_000_000L;
+        held.firstToken();
+        held.answered();
 
         assertThat(millisOf("warmpath.predicted.first.token")).isEqualTo("2 in 50");
         assertThat(millisOf("warmpath.attempt.first.token")).isEqualTo("2 in 52");

@@ -367,7 +367,7 @@ class FleetTest {
                 "running and waiting 4294967294 is above 1048576");
         assertRefused(new Heartbeat("w", 1, 0, 0, 1_001, 0, 0, 0, 0), "freeBlocks 1001 is above 1000");
         assertRefused(new Heartbeat("w", 1, 2, 1, 0, 6_145, 0, 0, 0), "pendingPromptTokens 6145 is above 6144");
-        assertRefused(new Heartbeat("w", 1, 2, 1, 0, 0, 0, 0, 0, false, 0, false, 0, null, 6_145, null),
+        assertRefused(new Heartbeat("w", 1, 2, 1, 0, 0, 0, 0, 0, false, 0, false, 0, null, 6_145, null, false),
                 "contextTokens 6145 is above 6144");
         assertRefused(new Heartbeat("w", 1, 0, 0, 0, Long.MAX_VALUE, 0, 0, 0),
                 "pendingPromptTokens 9223372036854775807 is above 0");
@@ -401,6 +401,30 @@ class FleetTest {
         fleet.heartbeat(new Heartbeat("w", 1, 0, 0, 1_000, 0, 201, 0, 0));
         nowMillis += 1;
         assertThat(worker.indexGrade(nowMillis * 1_000_000)).isEqualTo(IndexGrade.HISTORY);
+    }
+
+    @Test
+    void a_worker_that_is_held_gets_requests_and_whoever_times_it_knows() {
+        FleetWorker worker = ready(registration("w", 1));
+        var before = new HoldWatch(worker);
+        assertThat(before.wasHeld()).isFalse();
+
+        hold("w", true);
+        assertThat(fleet.workers(fleet.model("tiny"))).containsExactly(worker);
+        assertThat(fleet.snapshot().getFirst().held()).isTrue();
+        assertThat(before.wasHeld()).isTrue();
+        var during = new HoldWatch(worker);
+
+        hold("w", false);
+        assertThat(fleet.snapshot().getFirst().held()).isFalse();
+        assertThat(before.wasHeld()).as("once").isTrue();
+        assertThat(during.wasHeld()).as("when it began").isTrue();
+        during.restart();
+        assertThat(during.wasHeld()).isFalse();
+    }
+
+    private void hold(String id, boolean held) {
+        fleet.heartbeat(new Heartbeat(id, 1, 0, 0, 1_000, 0, 0, 0, 0, false, 0, false, 0, null, 0, null, held));
     }
 
     @Test

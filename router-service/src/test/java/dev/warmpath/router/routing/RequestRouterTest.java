@@ -351,13 +351,13 @@ class RequestRouterTest extends TwoWorkers {
         var cost = new StepCost(194, 67, 0, 102);
         var others = new RouterLoad(OTHER, 2, 0, 0);
         fleet.heartbeat(new Heartbeat("a", 1, 3, 0, 900, 640, 0, 0, 0, false, 0, false, 1,
-                List.of(new RouterLoad(SELF, 1, 1, 640), others), /* contextTokens */ 640 + 5_000, cost));
+                List.of(new RouterLoad(SELF, 1, 1, 640), others), /* contextTokens */ 640 + 5_000, cost, false));
 
         assertThat(terms("a").candidate().stepCost()).isEqualTo(cost);
         assertThat(terms("a").candidate().contextTokens()).isEqualTo(5_640);
         assertThat(terms("b").candidate().stepCost()).as("it runs the same model").isEqualTo(cost);
         fleet.heartbeat(new Heartbeat("a", 1, 3, 0, 900, 640, 0, 0, 0, false, 0, false, 1,
-                List.of(new RouterLoad(SELF, 1, 1, 640), others), 640 + 5_400, new StepCost(-1, 0, 0, 0)));
+                List.of(new RouterLoad(SELF, 1, 1, 640), others), 640 + 5_400, new StepCost(-1, 0, 0, 0), false));
         assertThat(terms("a").candidate().stepCost()).as("unusable, so the last one").isEqualTo(cost);
         assertThat(terms("a").candidate().contextTokens()).isEqualTo(6_040);
     }

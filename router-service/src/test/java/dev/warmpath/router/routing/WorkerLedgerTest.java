@@ -21,7 +21,7 @@ class WorkerLedgerTest {
     @Test
     void a_running_prompt_counts_while_the_index_has_it_and_no_more_once_it_has_lost_it() {
         WorkerLedger.Entry running = ledger.book(prompt, 100, /* sequences */ 1, 0, /* hasSlot */ true, 1, 0);
-        ledger.firstToken(running, 1);
+        ledger.firstToken(running, /* isTimed */ true, 1);
 
         assertThat(ledger.aboutToHold(prompt, 6, index(/* holds */ false))).as("not announced yet").isEqualTo(6);
         assertThat(ledger.aboutToHold(prompt, 6, index(true))).as("announced a moment ago").isEqualTo(6);
@@ -35,7 +35,7 @@ class WorkerLedgerTest {
         WorkerLedger.Entry running = ledger.book(prompt, 100, /* sequences */ 5, 0, /* hasSlot */ true, 1, 0);
 
         assertThat(ledger.booked()).isEqualTo(new WorkerLedger.Load(100, 1, 5, 7, 500));
-        ledger.firstToken(running, 1);
+        ledger.firstToken(running, /* isTimed */ true, 1);
         ledger.close(running, /* inStep */ true, IndexGrade.EXACT, 2);
         assertThat(ledger.booked()).isEqualTo(WorkerLedger.Load.NONE);
     }

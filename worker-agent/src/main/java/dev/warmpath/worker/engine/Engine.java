@@ -174,6 +174,11 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
         return rests;
     }
 
+    /** True while it is to be stepped by hand. */
+    public boolean isHeld() {
+        return stepping.isHeld();
+    }
+
     /** Lets a held engine go on. Does nothing to one that is not held. */
     public void release() {
         stepping.release();

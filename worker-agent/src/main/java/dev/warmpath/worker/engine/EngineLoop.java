@@ -162,8 +162,8 @@ public final class EngineLoop {
     }
 
     /**
-     * A turn of an engine that is held: settles what is in flight, takes commands and computes nothing else. What they
-     * change is announced.
+     * A turn of an engine that is held: settles what is in flight, takes commands, ends whose deadline has passed, and
+     * computes nothing else. What that changes is announced.
      */
     void rest() {
         phases = null;
@@ -171,8 +171,10 @@ public final class EngineLoop {
             compute(null, /* ahead */ false);
         }
         held = true;
-        cache.beginStep(nanoClock.getAsLong());
+        long now = nanoClock.getAsLong();
+        cache.beginStep(now);
         commands.drain(apply, MAX_COMMANDS_PER_STEP);
+        scheduler.expire(now).forEach(expired -> tellEnd(expired, now));
         publish();
         told.run();
         snapshot = takeSnapshot();
@@ -256,7 +258,7 @@ public final class EngineLoop {
     }
 
     private EngineBooks books() {
-        return new EngineBooks(cache.view(), scheduler, takeSnapshot(), nanoClock.getAsLong(), held);
+        return new EngineBooks(cache.view(), scheduler, this::takeSnapshot, nanoClock.getAsLong(), held);
     }
 
     /**

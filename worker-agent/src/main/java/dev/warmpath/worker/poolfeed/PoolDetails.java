@@ -112,7 +112,7 @@ final class PoolDetails {
                 choices.add(choice(books.pool(), sequence, parts.describe(sequence)));
             }
         });
-        return choices.isEmpty() ? null : new RequestTables(id, books.pool().settings().blockSize(), choices);
+        return choices.isEmpty() ? null : new RequestTables(id, choices);
     }
 
     private static Choice choice(PoolView pool, Sequence sequence, PoolRequest counts) {
@@ -123,7 +123,7 @@ final class PoolDetails {
                 case FullAttention() -> null;
                 case SlidingWindow(int positions, _) -> positions;
             };
-            tables.add(table(pool, window,
+            tables.add(table(pool, pool.settings().blockSize(group), window,
                     holdsBlocks(sequence) ? sequence.tokens().table(group).toArray() : new int[0]));
         }
         return new Choice(counts.choice(), counts.state(), counts.promptTokens(), counts.cachedTokens(),
@@ -131,13 +131,13 @@ final class PoolDetails {
                 pool.hostBlocks(sequence.tokens()));
     }
 
-    private static Table table(PoolView pool, @Nullable Integer window, int[] blocks) {
+    private static Table table(PoolView pool, int blockSize, @Nullable Integer window, int[] blocks) {
         int[] references = new int[blocks.length];
         boolean[] keyed = new boolean[blocks.length];
         for (int i = 0; i < blocks.length; i++) {
             references[i] = pool.references(blocks[i]);
             keyed[i] = pool.isKeyed(blocks[i]);
         }
-        return new Table(window, blocks, references, keyed);
+        return new Table(blockSize, window, blocks, references, keyed);
     }
 }

@@ -9,12 +9,15 @@ import dev.warmpath.worker.engine.SteppingException;
 import dev.warmpath.worker.routerlink.FleetGate;
 import dev.warmpath.worker.routerlink.Problems;
 import io.netty.channel.Channel;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
@@ -37,6 +40,7 @@ public final class PoolRoutes implements SmartLifecycle {
 
     private static final String BLOCK = "block";
     private static final String REQUEST = "request";
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     /** Looks and holds wait for the end of a step. */
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
     /** A step by hand is waited for to its end, within reason. */
@@ -44,6 +48,7 @@ public final class PoolRoutes implements SmartLifecycle {
 
     private final Engine engine;
     private final PoolFeed feed;
+    private final LookBudget looks;
     private final String workerId;
     private final long epoch;
     private final @Nullable String notStepped;
@@ -55,8 +60,14 @@ public final class PoolRoutes implements SmartLifecycle {
      * @param notStepped why the engine is not held and stepped by hand; null: it is
      */
     public PoolRoutes(Engine engine, String workerId, long epoch, @Nullable String notStepped) {
+        this(engine, workerId, epoch, notStepped, System::nanoTime);
+    }
+
+    /** @param nanoTime looks are rationed by it */
+    PoolRoutes(Engine engine, String workerId, long epoch, @Nullable String notStepped, LongSupplier nanoTime) {
         this.engine = engine;
         this.feed = new PoolFeed(engine);
+        this.looks = new LookBudget(nanoTime);
         this.workerId = workerId;
         this.epoch = epoch;
         this.notStepped = notStepped;
@@ -178,8 +189,23 @@ public final class PoolRoutes implements SmartLifecycle {
     }
 
     private <T> Mono<ServerResponse> look(Function<EngineBooks, @Nullable T> at, Supplier<String> none) {
-        return guarded(() -> json(engine.look(at)), LONGEST_WAIT)
+        long paid = looks.take();
+        if (paid == 0) {
+            return Problems.answer(HttpStatus.TOO_MANY_REQUESTS, "looks at blocks and requests are to take no more "
+                    + "than a thousandth of the engine's time, and have taken theirs for now: look again in a second");
+        }
+        return guarded(() -> json(engine.look(books -> timed(books, at, paid))), LONGEST_WAIT)
                 .switchIfEmpty(Mono.defer(() -> Problems.answer(HttpStatus.NOT_FOUND, none.get())));
+    }
+
+    /** On the engine's thread, by whose processor time it is measured: it may have to wait for a processor. */
+    private <T> @Nullable T timed(EngineBooks books, Function<EngineBooks, @Nullable T> at, long paid) {
+        long start = THREADS.getCurrentThreadCpuTime();
+        try {
+            return at.apply(books);
+        } finally {
+            looks.took(THREADS.getCurrentThreadCpuTime() - start, paid);
+        }
     }
 
     private Mono<ServerResponse> release() {

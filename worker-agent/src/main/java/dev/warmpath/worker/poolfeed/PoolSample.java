@@ -28,8 +28,8 @@ record PoolSample(PoolShape shape, PoolImage image, EngineSnapshot snapshot, Lis
     static PoolSample take(EngineBooks books, PoolImage image) {
         long start = System.nanoTime();
         KvCacheSettings settings = books.pool().settings();
-        var shape = new PoolShape(settings.blockSize(), settings.blockCount(), settings.hostBlockCount(),
-                settings.groups().size());
+        var shape = new PoolShape(settings.blockSize(), settings.blockCount(),
+                Math.min(settings.hostBlockCount(), PoolShape.MAX_HOST_BLOCKS), settings.groups().size());
         books.pool().copyTo(image, books.nowNanos());
         List<PoolRequest> requests = requests(books);
         return new PoolSample(shape, image, books.snapshot(), requests, books.held(), System.nanoTime() - start);
@@ -58,7 +58,7 @@ record PoolSample(PoolShape shape, PoolImage image, EngineSnapshot snapshot, Lis
 
     private PoolFrame frame(long number, boolean whole, PoolBlocks blocks) {
         return new PoolFrame(number, image.atMillis(), whole, held, shape, counters(), blocks, image.next(),
-                image.hostUsed(), requests);
+                image.hostUsed().get(0, shape.hostBlockCount()), requests);
     }
 
     private PoolBlocks blocks(IntPredicate told) {

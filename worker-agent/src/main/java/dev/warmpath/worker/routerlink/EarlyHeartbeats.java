@@ -4,13 +4,15 @@ import java.time.Duration;
 
 /**
  * When one router is told before the next second how the worker is: there is something new since it last took a
- * heartbeat, there are other routers that may have brought it, and the last try is an interval ago. However much
- * happens in an interval is one heartbeat, and what a lost one said is in the next, an interval later. Knows no clock.
+ * heartbeat, and the last try is an interval ago. New work is told where there are other routers that may have brought
+ * it; that somebody holds the worker, or lets it go on, is told in any case: no router knows it. However much happens
+ * in an interval is one heartbeat, and what a lost one said is in the next, an interval later. Knows no clock.
  */
 final class EarlyHeartbeats {
 
     private final long intervalNanos;
     private long toldNews;
+    private boolean toldHeld;
     private long triedNanos;
 
     /** @param interval zero = never */
@@ -27,14 +29,17 @@ final class EarlyHeartbeats {
      * The router has taken it.
      *
      * @param news as it was before the heartbeat was made: what came meanwhile may be told twice, but not left out
+     * @param held likewise
      */
-    void told(long news) {
+    void told(long news, boolean held) {
         toldNews = news;
+        toldHeld = held;
     }
 
     /** @param routers that know this worker; one alone knows its own work */
-    boolean isDue(long news, int routers, long nowNanos) {
-        return intervalNanos > 0 && routers > 1 && news != toldNews && nowNanos - triedNanos >= intervalNanos;
+    boolean isDue(long news, boolean held, int routers, long nowNanos) {
+        return intervalNanos > 0 && (held != toldHeld || routers > 1 && news != toldNews)
+                && nowNanos - triedNanos >= intervalNanos;
     }
 
     /**

@@ -3,9 +3,11 @@ package dev.warmpath.worker.routerlink;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.ThisMachine;
 import io.netty.channel.Channel;
 import io.netty.util.Attribute;
 import io.netty.util.AttributeKey;
+import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.Objects;
 import java.util.Set;
@@ -35,6 +37,10 @@ import reactor.netty.http.server.HttpServerRequest;
  * <p>A router proves itself once a connection, see {@link Handshake}: the gate answers its question, whoever asks, and
  * remembers with the connection whether the proof that follows was right. What operators change needs their own token,
  * and comes from no web page: a browser on this machine would send it to a port that is bound to loopback.
+ *
+ * <p>Without a token, everybody on this machine is a router, but no web page is: what needs proof is refused with an
+ * {@code Origin}, which browsers add to what changes something, and by a name that somebody lets point here, which lets
+ * a page read.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 public final class FleetGate implements WebFilter {
@@ -77,6 +83,9 @@ public final class FleetGate implements WebFilter {
                 && OPERATORS_PATHS.matches(request.getPath().pathWithinApplication())) {
             return isOperators(request) ? chain.filter(exchange) : Problems.notAnOperator(exchange.getResponse());
         }
+        if (!isOpen(request) && isFromAPage(request)) {
+            return Problems.fromAPage(exchange.getResponse());
+        }
         if (isOpen(request) || token.isProvedBy(request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION))
                 || isProved(request)) {
             return chain.filter(exchange);
@@ -88,6 +97,12 @@ public final class FleetGate implements WebFilter {
         HttpHeaders headers = request.getHeaders();
         return headers.getFirst(HttpHeaders.ORIGIN) == null
                 && operators.isProvedBy(headers.getFirst(HttpHeaders.AUTHORIZATION));
+    }
+
+    private boolean isFromAPage(ServerHttpRequest request) {
+        InetSocketAddress host = request.getHeaders().getHost();
+        return request.getHeaders().containsHeader(HttpHeaders.ORIGIN)
+                || token.isNone() && !ThisMachine.isNamed(host == null ? null : host.getHostString());
     }
 
     private Mono<Void> answer(ServerHttpRequest request, ServerHttpResponse response) {

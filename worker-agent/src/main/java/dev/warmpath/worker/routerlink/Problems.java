@@ -20,20 +20,30 @@ public final class Problems {
             sends this: send warmpath.management.token as 'Authorization: Bearer', without an Origin header"}"""
             .getBytes(StandardCharsets.UTF_8);
 
+    private static final byte[] FROM_A_PAGE = """
+            {"title":"Forbidden","status":403,"detail":"this is for routers, not for web pages: send no Origin header, \
+            and ask a worker without a fleet token by localhost or a loopback address"}"""
+            .getBytes(StandardCharsets.UTF_8);
+
     private Problems() {}
 
     /** Written by hand: it is for requests that have not come as far as a handler. */
     static Mono<Void> unauthorized(ServerHttpResponse response) {
-        return unauthorized(response, UNAUTHORIZED);
+        return write(response, HttpStatus.UNAUTHORIZED, UNAUTHORIZED);
     }
 
     /** Likewise. */
     static Mono<Void> notAnOperator(ServerHttpResponse response) {
-        return unauthorized(response, NOT_AN_OPERATOR);
+        return write(response, HttpStatus.UNAUTHORIZED, NOT_AN_OPERATOR);
     }
 
-    private static Mono<Void> unauthorized(ServerHttpResponse response, byte[] problem) {
-        response.setStatusCode(HttpStatus.UNAUTHORIZED);
+    /** Likewise. */
+    static Mono<Void> fromAPage(ServerHttpResponse response) {
+        return write(response, HttpStatus.FORBIDDEN, FROM_A_PAGE);
+    }
+
+    private static Mono<Void> write(ServerHttpResponse response, HttpStatus status, byte[] problem) {
+        response.setStatusCode(status);
         response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
         return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(problem)));
     }

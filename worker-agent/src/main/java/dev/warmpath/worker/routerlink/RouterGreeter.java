@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +34,7 @@ final class RouterGreeter implements Runnable {
     private final URI router;
     private final Registration registration;
     private final Supplier<Heartbeat> heartbeat;
-    private final LongSupplier news;
+    private final Supplier<WorkerLoad> load;
     private final RouterClient client;
     private final Duration heartbeatInterval;
     private final EarlyHeartbeats early;
@@ -47,16 +46,16 @@ final class RouterGreeter implements Runnable {
     private boolean forgotten;
 
     /**
-     * @param news       see {@link WorkerLoad#news}
+     * @param load       whose news are told early, see {@link WorkerLoad#news}
      * @param registered counts the routers that know the worker, this one while it does
      * @param known      run whenever the router still knows the worker a heartbeat after it took it
      */
-    RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, LongSupplier news,
+    RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, Supplier<WorkerLoad> load,
             RouterClient client, RouterLinkProperties properties, AtomicInteger registered, Runnable known) {
         this.router = router;
         this.registration = registration;
         this.heartbeat = heartbeat;
-        this.news = news;
+        this.load = load;
         this.client = client;
         this.heartbeatInterval = properties.heartbeatInterval();
         this.early = new EarlyHeartbeats(properties.earlyHeartbeatInterval());
@@ -128,11 +127,11 @@ final class RouterGreeter implements Runnable {
     }
 
     private @Nullable Refusal beat() throws IOException, InterruptedException {
-        long newsToTell = news.getAsLong();
+        WorkerLoad toTell = load.get();
         early.tried(System.nanoTime());
         Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
         if (refusal == null) {
-            early.told(newsToTell);
+            early.told(toTell.news(), toTell.held());
         }
         return refusal;
     }
@@ -145,7 +144,8 @@ final class RouterGreeter implements Runnable {
         long end = System.nanoTime() + heartbeatInterval.toNanos();
         for (long left = heartbeatInterval.toNanos(); left > 0; left = end - System.nanoTime()) {
             Thread.sleep(Duration.ofNanos(early.pauseNanos(left)));
-            if (early.isDue(news.getAsLong(), registered.get(), System.nanoTime())) {
+            WorkerLoad now = load.get();
+            if (early.isDue(now.news(), now.held(), registered.get(), System.nanoTime())) {
                 try {
                     Refusal refusal = beat();
                     if (refusal != null) {

@@ -206,7 +206,7 @@ public final class RouterLink implements AutoCloseable {
         greeters.entrySet().removeIf(greeter -> !routers.contains(greeter.getKey()) && end(greeter.getValue()));
         for (URI router : routers) {
             greeters.computeIfAbsent(router, address -> Thread.ofVirtual().name("routerlink-" + address.getAuthority())
-                    .start(new RouterGreeter(address, registration, this::heartbeat, () -> load.get().news(), client,
+                    .start(new RouterGreeter(address, registration, this::heartbeat, load, client,
                             properties, registered, () -> known = true)));
         }
     }
@@ -222,6 +222,6 @@ public final class RouterLink implements AutoCloseable {
         return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
                 now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest(),
                 draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers(),
-                now.contextTokens(), now.stepCost());
+                now.contextTokens(), now.stepCost(), now.held());
     }
 }

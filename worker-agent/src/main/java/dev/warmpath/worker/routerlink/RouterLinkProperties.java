@@ -23,7 +23,8 @@ import org.springframework.validation.annotation.Validated;
  *                          {@code warmpath.fleet.lease-duration}
  * @param earlyHeartbeatInterval where several routers use this worker, it also tells them when it has taken a request
  *                               or a first token is there, this long after the last heartbeat at the earliest; 0 = it
- *                               does not, else at least 10ms
+ *                               does not, else at least 10ms; likewise whenever somebody begins or ends to step it by
+ *                               hand
  */
 @Validated
 @ConfigurationProperties("warmpath.routerlink")

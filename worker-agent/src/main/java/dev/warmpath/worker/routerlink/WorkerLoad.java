@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param routers             each router's part
  * @param contextTokens       tokens of all of them, drawn ones among them
  * @param stepCost            what its steps took lately, or null
+ * @param held                true while somebody holds the engine, to step it by hand
  * @param news                is another number than before if there is something that routers should hear soon
  */
 public record WorkerLoad(int running, int waiting, int freeBlocks, long pendingPromptTokens, long stepAgeMillis,
         boolean hanging, int pendingRequests, List<RouterLoad> routers, long contextTokens,
-        @Nullable StepCost stepCost, long news) {}
+        @Nullable StepCost stepCost, boolean held, long news) {}

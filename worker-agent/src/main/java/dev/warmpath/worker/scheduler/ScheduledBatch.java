@@ -327,8 +327,9 @@ public final class ScheduledBatch {
         drawCounts[entry] = drawCount;
     }
 
-    void addExpired(Sequence sequence) {
-        expired.add(sequence);
+    /** {@link #expired()}, to be added to. */
+    List<Sequence> expiring() {
+        return expired;
     }
 
     void begin(long nowNanos) {

@@ -125,7 +125,7 @@ public final class Scheduler {
         long evictedBefore = cache.evictedBlocks();
         ScheduledBatch batch = inFlight.begin();
         batch.begin(nowNanos);
-        expire(batch, nowNanos);
+        expire(nowNanos, batch.expiring());
         if (serving.serve(batch)) {
             admissions.admit(batch, nowNanos);
             if (waiting.isEmpty()) {
@@ -178,6 +178,13 @@ public final class Scheduler {
         List<Sequence> failed = inFlight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message), running);
         removeOver();
         return failed;
+    }
+
+    /** Ends whose deadline has passed, without a batch. @return those, to be told */
+    public List<Sequence> expire(long nowNanos) {
+        List<Sequence> expired = new ArrayList<>();
+        expire(nowNanos, expired);
+        return expired;
     }
 
     /** Ends a sequence that nobody waits for any more. @return false if it was over, or never submitted */
@@ -304,24 +311,24 @@ public final class Scheduler {
         cache.checkIntegrity(holders);
     }
 
-    private void expire(ScheduledBatch batch, long nowNanos) {
+    private void expire(long nowNanos, List<Sequence> expired) {
         for (int i = running.size() - 1; i >= 0; i--) {
             if (running.get(i).isExpired(nowNanos)) {
-                expire(batch, running.remove(i));
+                expire(running.remove(i), expired);
             }
         }
         for (int i = waiting.size() - 1; i >= 0; i--) {
             if (waiting.get(i).isExpired(nowNanos)) {
-                expire(batch, waiting.remove(i));
+                expire(waiting.remove(i), expired);
             }
         }
     }
 
-    private void expire(ScheduledBatch batch, Sequence sequence) {
+    private void expire(Sequence sequence, List<Sequence> expired) {
         inFlight.end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
                 "the deadline passed after " + sequence.completionTokens() + " of at most "
                         + sequence.stop().maxTokens() + " tokens"));
-        batch.addExpired(sequence);
+        expired.add(sequence);
     }
 
     private void removeOver() {

@@ -179,6 +179,28 @@ class EngineLoopTest {
     }
 
     @Test
+    void a_deadline_that_passes_while_it_is_held_ends_who_runs_and_who_waits_without_a_step() {
+        try (var rig = new EngineRig(64, 512, /* maxSequences */ 1)) {
+            Recording runs = rig.submit(new GenerateRequest("runs", 0, tokens(20), SamplingParameters.GREEDY,
+                    pastTheEnd(100), false, null, null, null, 0, /* timeoutMillis */ 5));
+            Recording waits = rig.submit(new GenerateRequest("waits", 0, tokens(20), SamplingParameters.GREEDY,
+                    pastTheEnd(100), false, null, null, null, 0, /* timeoutMillis */ 9));
+            rig.loop.step();
+            rig.nowNanos += 5_000_000;
+            rig.loop.rest();
+
+            assertThat(runs.tokenCount()).isEqualTo(1);
+            assertThat(runs.failed).isEqualTo(FailureReason.DEADLINE_EXCEEDED);
+            assertThat(waits.failed).isNull();
+            rig.nowNanos += 4_000_000;
+            rig.loop.rest();
+            assertThat(waits.failed).isEqualTo(FailureReason.DEADLINE_EXCEEDED);
+            assertThat(rig.awaits).isEqualTo(1);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
+        }
+    }
+
+    @Test
     void one_more_than_may_be_alive_is_refused_until_one_is_over() {
         try (var rig = new EngineRig(64, 512, /* maxSequences */ 2, /* maxWaiting */ 1)) {
             for (int i = 0; i < 3; i++) {

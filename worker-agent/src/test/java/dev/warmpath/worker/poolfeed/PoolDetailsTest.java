@@ -129,7 +129,7 @@ class PoolDetailsTest {
             rig.step();
 
             RequestTables tables = rig.look(books -> PoolDetails.request(books, "both"));
-            assertThat(tables.blockSize()).isEqualTo(16);
+            assertThat(tables.choices().getFirst().groups().getFirst().blockSize()).isEqualTo(16);
             assertThat(tables.choices()).extracting(Choice::choice).containsExactly(0, 1);
             assertThat(tables.choices().getFirst().groups().getFirst().blocks()).startsWith(1, 2);
             assertThat(tables.choices().getLast().groups().getFirst().blocks()).startsWith(1);

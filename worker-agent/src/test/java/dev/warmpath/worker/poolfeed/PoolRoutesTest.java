@@ -13,10 +13,12 @@ import dev.warmpath.worker.engine.EngineBooks;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.routerlink.FleetGate;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.io.BufferedReader;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.Socket;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -24,8 +26,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +50,8 @@ class PoolRoutesTest {
     private static final int BLOCKS = 5_000;
 
     private final HttpClient http = HttpClient.newHttpClient();
+    private final AtomicLong nowNanos = new AtomicLong();
+    private volatile long nanosPerLook = Duration.ofHours(1).toNanos();
     private PoolRig rig;
     private PoolRoutes routes;
     private DisposableServer server;
@@ -53,15 +59,19 @@ class PoolRoutesTest {
     @BeforeEach
     void open() {
         rig = new PoolRig(KvCacheSettings.of(BLOCKS, 16), SchedulerSettings.of(256, 8, 300));
-        routes = new PoolRoutes(rig.engine, "w", 7, null);
+        routes = new PoolRoutes(rig.engine, "w", 7, null, () -> nowNanos.addAndGet(nanosPerLook));
         serve(routes.routes());
     }
 
     private void serve(RouterFunction<ServerResponse> served) {
+        serve(served, FleetToken.of("hush"));
+    }
+
+    private void serve(RouterFunction<ServerResponse> served, FleetToken token) {
         server = HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(served,
                         HandlerStrategies.builder().webFilter(
-                                new FleetGate(FleetToken.of("hush"), FleetToken.of("boss"), "w", 7)).build())))
+                                new FleetGate(token, FleetToken.of("boss"), "w", 7)).build())))
                 .bindNow();
     }
 
@@ -284,10 +294,10 @@ class PoolRoutesTest {
                 + URLEncoder.encode(odd, StandardCharsets.UTF_8).replace("+", "%20"));
 
         assertThat(json(answer).get("request").asString()).isEqualTo(odd);
-        assertThat(answer.body()).endsWith(",\"block_size\":16,\"choices\":[{\"choice\":0,\"state\":\"running\","
+        assertThat(answer.body()).endsWith(",\"choices\":[{\"choice\":0,\"state\":\"running\","
                 + "\"prompt_tokens\":20,\"cached_tokens\":0,\"computed_tokens\":20,\"scheduled_tokens\":20,"
-                + "\"drawn_tokens\":1,\"groups\":[{\"window\":null,\"blocks\":[1,2],\"references\":[1,1],"
-                + "\"keyed\":[true,false]}],\"host_blocks\":[]}]}");
+                + "\"drawn_tokens\":1,\"groups\":[{\"block_size\":16,\"window\":null,\"blocks\":[1,2],"
+                + "\"references\":[1,1],\"keyed\":[true,false]}],\"host_blocks\":[]}]}");
         HttpResponse<String> none = send("GET", Protocol.POOL_REQUESTS_PATH + "x".repeat(300));
         assertThat(none.statusCode()).isEqualTo(404);
         assertThat(none.body()).contains("no request of that id runs or waits here");
@@ -315,6 +325,62 @@ class PoolRoutesTest {
         HttpResponse<String> late = send("POST", Protocol.POOL_STEP_PATH);
         assertThat(late.statusCode()).isEqualTo(409);
         assertThat(late.body()).contains("the engine is not held: hold it first");
+    }
+
+    /** The clock stands still. */
+    @Test
+    void looks_have_a_budget_and_say_so_when_it_is_used_up() throws Exception {
+        nanosPerLook = 0;
+        int looks = 0;
+        while (send("GET", Protocol.POOL_BLOCKS_PATH + "1").statusCode() == 200) {
+            looks++;
+        }
+        assertThat(looks).isBetween(1, 20);
+        HttpResponse<String> refused = send("GET", Protocol.POOL_REQUESTS_PATH + "r");
+        assertThat(refused.statusCode()).isEqualTo(429);
+        assertThat(refused.body()).contains("no more than a thousandth of the engine's time");
+        assertThat(send("POST", Protocol.POOL_STEP_PATH).statusCode()).as("no look").isEqualTo(200);
+
+        nanosPerLook = Duration.ofHours(1).toNanos();
+        assertThat(send("GET", Protocol.POOL_BLOCKS_PATH + "1").statusCode()).isEqualTo(200);
+    }
+
+    /** What a browser sends for a page of another site, and for one whose name points here since it was loaded. */
+    @Test
+    void no_web_page_reads_or_does_anything_on_a_loopback_port_without_a_token() throws Exception {
+        server.disposeNow();
+        serve(routes.routes(), FleetToken.of(null));
+        int port = server.port();
+        String here = "Host: 127.0.0.1:" + port + "\r\n";
+        for (String request : List.of("POST " + Protocol.POOL_RESET_PATH, "POST " + Protocol.POOL_STEP_PATH,
+                "PUT " + Protocol.POOL_HOLD_PATH, "DELETE " + Protocol.POOL_HOLD_PATH, "GET " + STREAM,
+                "GET " + Protocol.POOL_BLOCKS_PATH + "1", "GET " + Protocol.POOL_REQUESTS_PATH + "r")) {
+            assertThat(status(request, here + "Origin: https://evil.example\r\n")).as(request).isEqualTo(403);
+            assertThat(status(request, here + "Origin: null\r\n")).as(request).isEqualTo(403);
+            assertThat(status(request, "Host: evil.example:" + port + "\r\n")).as(request).isEqualTo(403);
+            assertThat(status(request, "")).as(request).isIn(400, 403);
+        }
+        String look = "GET " + Protocol.POOL_BLOCKS_PATH + "1";
+        assertThat(status(look, here)).isEqualTo(200);
+        assertThat(status(look, "Host: localhost:" + port + "\r\n")).isEqualTo(200);
+        assertThat(status(look, "Host: [::1]:" + port + "\r\n")).isEqualTo(200);
+    }
+
+    private int status(String request, String headers) throws IOException {
+        try (var socket = new Socket("127.0.0.1", server.port())) {
+            socket.getOutputStream().write((request + " HTTP/1.1\r\n" + headers + "Content-Length: 0\r\n"
+                    + "Connection: close\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+            var answer = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+            return Integer.parseInt(answer.readLine().split(" ")[1]);
+        }
+    }
+
+    @Test
+    void a_page_that_knows_the_token_is_refused_too() throws Exception {
+        assertThat(status("GET " + Protocol.POOL_BLOCKS_PATH + "1",
+                "Host: w\r\nAuthorization: Bearer hush\r\nOrigin: http://w\r\n")).isEqualTo(403);
+        assertThat(status("GET " + Protocol.POOL_BLOCKS_PATH + "1",
+                "Host: w\r\nAuthorization: Bearer hush\r\n")).isEqualTo(200);
     }
 
     @Test

@@ -15,11 +15,11 @@ class EarlyHeartbeatsTest {
     @Test
     void news_is_told_once_and_fifty_milliseconds_after_the_last_heartbeat_at_the_earliest() {
         take(early, /* news */ 7, 1_000 * MILLI);
-        assertThat(early.isDue(7, /* routers */ 2, 1_900 * MILLI)).as("nothing new").isFalse();
-        assertThat(early.isDue(8, 2, 1_050 * MILLI - 1)).isFalse();
-        assertThat(early.isDue(8, 2, 1_050 * MILLI)).isTrue();
+        assertThat(early.isDue(7, false, /* routers */ 2, 1_900 * MILLI)).as("nothing new").isFalse();
+        assertThat(early.isDue(8, false, 2, 1_050 * MILLI - 1)).isFalse();
+        assertThat(early.isDue(8, false, 2, 1_050 * MILLI)).isTrue();
         take(early, 8, 1_050 * MILLI);
-        assertThat(early.isDue(8, 2, 1_100 * MILLI)).isFalse();
+        assertThat(early.isDue(8, false, 2, 1_100 * MILLI)).isFalse();
     }
 
     /** One thing a millisecond for a second, looked at every millisecond. */
@@ -28,7 +28,7 @@ class EarlyHeartbeatsTest {
         take(early, 0, 0);
         int heartbeats = 0;
         for (int i = 1; i <= 1_000; i++) {
-            if (early.isDue(i, 8, i * MILLI)) {
+            if (early.isDue(i, false, 8, i * MILLI)) {
                 take(early, i, i * MILLI);
                 heartbeats++;
             }
@@ -39,18 +39,28 @@ class EarlyHeartbeatsTest {
     @Test
     void one_router_knows_its_own_work_and_is_told_nothing_early() {
         take(early, 0, 0);
-        assertThat(early.isDue(1, /* routers */ 1, 900 * MILLI)).isFalse();
-        assertThat(early.isDue(1, /* routers */ 2, 900 * MILLI)).isTrue();
+        assertThat(early.isDue(1, false, /* routers */ 1, 900 * MILLI)).isFalse();
+        assertThat(early.isDue(1, false, /* routers */ 2, 900 * MILLI)).isTrue();
     }
 
     @Test
     void news_that_a_router_did_not_take_is_told_again_an_interval_after_the_try_and_then_no_more() {
         take(early, 0, 0);
         early.tried(100 * MILLI);
-        assertThat(early.isDue(/* news */ 1, 2, 150 * MILLI - 1)).isFalse();
-        assertThat(early.isDue(1, 2, 150 * MILLI)).isTrue();
+        assertThat(early.isDue(/* news */ 1, false, 2, 150 * MILLI - 1)).isFalse();
+        assertThat(early.isDue(1, false, 2, 150 * MILLI)).isTrue();
         take(early, 1, 150 * MILLI);
-        assertThat(early.isDue(1, 2, 900 * MILLI)).isFalse();
+        assertThat(early.isDue(1, false, 2, 900 * MILLI)).isFalse();
+    }
+
+    @Test
+    void a_hold_and_its_end_are_told_to_one_router_too() {
+        take(early, /* news */ 7, 0);
+        assertThat(early.isDue(7, /* held */ true, /* routers */ 1, 50 * MILLI)).isTrue();
+        early.tried(50 * MILLI);
+        early.told(7, /* held */ true);
+        assertThat(early.isDue(7, true, 1, 900 * MILLI)).isFalse();
+        assertThat(early.isDue(7, false, 1, 900 * MILLI)).isTrue();
     }
 
     @Test
@@ -63,7 +73,7 @@ class EarlyHeartbeatsTest {
     void an_interval_of_zero_means_never() {
         var off = new EarlyHeartbeats(Duration.ZERO);
         take(off, 0, 0);
-        assertThat(off.isDue(1, 8, 900 * MILLI)).isFalse();
+        assertThat(off.isDue(1, false, 8, 900 * MILLI)).isFalse();
         assertThat(off.pauseNanos(950 * MILLI)).isEqualTo(950 * MILLI);
     }
 
@@ -77,6 +87,6 @@ class EarlyHeartbeatsTest {
     /** The router takes a heartbeat. */
     private static void take(EarlyHeartbeats early, long news, long nowNanos) {
         early.tried(nowNanos);
-        early.told(news);
+        early.told(news, /* held */ false);
     }
 }

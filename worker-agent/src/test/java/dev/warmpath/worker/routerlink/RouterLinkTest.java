@@ -38,6 +38,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -53,7 +54,7 @@ import tools.jackson.databind.json.JsonMapper;
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
-    private static final WorkerLoad IDLE = new WorkerLoad(0, 0, 0, 0, 0, false, 0, List.of(), 0, null, 0);
+    private static final WorkerLoad IDLE = new WorkerLoad(0, 0, 0, 0, 0, false, 0, List.of(), 0, null, false, 0);
     private static final StepCost COST = new StepCost(400, 70, 90, 12.5);
     private static final List<RouterLoad> PARTS_OF_ROUTERS = List.of(new RouterLoad(new RouterId("r1"), 2, 1, 30));
     private static final RevisionParts PARTS =
@@ -68,6 +69,7 @@ class RouterLinkTest {
     private volatile int heartbeatStatus = 204;
     private volatile String problem = "";
     private final AtomicInteger loadFailures = new AtomicInteger();
+    private final AtomicBoolean held = new AtomicBoolean();
     private final HttpServer router = HttpServer.create(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
     private final KvEventPublisher events = new KvEventPublisher("w", 7);
@@ -104,7 +106,7 @@ class RouterLinkTest {
         if (loadFailures.getAndDecrement() > 0) {
             throw new StackOverflowError("too deep");
         }
-        return new WorkerLoad(2, 1, 900, 50, 31_000, true, 2, PARTS_OF_ROUTERS, 700, COST, 0);
+        return new WorkerLoad(2, 1, 900, 50, 31_000, true, 2, PARTS_OF_ROUTERS, 700, COST, /* held */ true, 0);
     }
 
     @AfterEach
@@ -124,7 +126,7 @@ class RouterLinkTest {
         long digest = events.state().setDigest();
         assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest,
                 /* draining */ false, 31_000, /* hanging */ true, /* pendingRequests */ 2, PARTS_OF_ROUTERS,
-                /* contextTokens */ 700, COST));
+                /* contextTokens */ 700, COST, /* held */ true));
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
@@ -296,6 +298,18 @@ class RouterLinkTest {
         }
     }
 
+    @Test
+    void one_router_is_told_at_once_that_the_worker_is_held_and_that_it_is_let_go() throws Exception {
+        try (var early = earlyLink(new AtomicLong(), router)) {
+            early.start();
+            assertThat(heartbeats.take().held()).isFalse();
+            held.set(true);
+            assertThat(heartbeats.take().held()).isTrue();
+            held.set(false);
+            assertThat(heartbeats.take().held()).isFalse();
+        }
+    }
+
     /** Its news are its pending tokens. */
     private RouterLink earlyLink(AtomicLong news, HttpServer... routers) {
         List<URI> urls = Arrays.stream(routers)
@@ -303,7 +317,8 @@ class RouterLinkTest {
         return new RouterLink(new RouterLinkProperties(urls, "hush", null, Duration.ofHours(1), Duration.ofMillis(10)),
                 registration, () -> {
                     long now = news.get();
-                    return new WorkerLoad(1, 0, 900, now, 0, false, 1, List.of(), 0, null, now);
+                    return new WorkerLoad(1, 0, 900, now, 0, false, 1, List.of(), 0, null, held.get(),
+                            now);
                 }, events, json);
     }
 
