@@ -377,9 +377,9 @@ class LauncherTest {
             assertThat(warmpath("down").text()).endsWith("stopped\n");
 
             assertThat(restart.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
-            assertThat(ProcessHandle.of(before)).isEmpty();
-            Await.until("nobody maps this fleet's weights", () -> ProcessHandle.allProcesses().noneMatch(process ->
-                    process.info().commandLine().orElse("").contains("shared-weights=" + state)));
+            Await.until("nobody maps this fleet's weights", () -> ProcessHandle.of(before).isEmpty()
+                    && ProcessHandle.allProcesses().noneMatch(process ->
+                            process.info().commandLine().orElse("").contains("shared-weights=" + state)));
         } finally {
             warmpath("down");
         }
