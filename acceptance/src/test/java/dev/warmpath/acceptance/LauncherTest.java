@@ -397,7 +397,8 @@ class LauncherTest {
 
             assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
             assertThat(up.exitValue()).isEqualTo(1);
-            assertThat(read("foreground")).as("on a busy machine the router may not get a second of it in three, either")
+            assertThat(read("foreground"))
+                    .as("on a busy machine the router may not get a second of it in three, either")
                     .containsPattern("not ready, and without any progress for 3 s: (router )?worker-1");
             assertThat(warmpath("status").text()).contains("no fleet is running");
         } finally {

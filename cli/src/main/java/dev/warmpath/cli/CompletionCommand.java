@@ -15,7 +15,8 @@ final class CompletionCommand implements Runnable {
 
     /** By the names that picocli gives to its functions: which processes of the fleet can stand there. */
     private static final Map<String, String> IDS = Map.of("drain", "worker", "undrain", "worker",
-            "resetcache", "worker", "restart", "router worker", "logs", "router worker redis", "profile", "router worker");
+            "resetcache", "worker", "restart", "router worker", "logs", "router worker redis",
+            "profile", "router worker");
     private static final String NOTHING = "local positionals=\"\"";
 
     private final Installation installation;

@@ -18,7 +18,7 @@ import java.util.SplittableRandom;
 /**
  * What it costs an engine that its pool is watched: a whole engine with a pool of 100,000 blocks, all of them cached,
  * rounds with a reader of the pool's feed against rounds without, neighbours in changing order. The figure is the
- * median of the ratios of neighbours, in processor time of the engine's thread, which others on the machine disturb least;
+ * median of the ratios of neighbours, in processor time of the engine's thread, which others here disturb least;
  * rounds without against others without show what noise is left. A block has one token, so that the model's memory is
  * small, and every token that is computed changes a block, sixteen times as many as usual.
  *

@@ -52,7 +52,8 @@ public final class Screen {
     /** Of this process. */
     public static Screen standard() {
         @Nullable Console console = System.console();
-        return new Screen(System.out, takesOrders() && console != null && console.isTerminal(), canShowBlocks(System.out));
+        return new Screen(System.out, takesOrders() && console != null && console.isTerminal(),
+                canShowBlocks(System.out));
     }
 
     /** What is said beside the output of this process: often a terminal where the output is a file. */
@@ -119,7 +120,7 @@ public final class Screen {
     }
 
     /**
-     * Draws over what was drawn before, without a blank moment between. Lines that are too long are cut; where there are
+     * Draws over what was drawn before, without a blank moment. Lines that are too long are cut; where there are
      * too many, the last row says how many more there are.
      */
     public synchronized void draw(List<String> lines) {

@@ -26,7 +26,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param workers in the order of their joining
  */
 @JsonNaming(SnakeCaseStrategy.class)
-record FleetPicture(String at, long second, List<String> models, Totals.View router, IndexRow index, List<WorkerRow> workers) {
+record FleetPicture(String at, long second, List<String> models, Totals.View router, IndexRow index,
+        List<WorkerRow> workers) {
 
     /** As {@link PrefixIndex.Stats}. */
     @JsonNaming(SnakeCaseStrategy.class)
@@ -49,7 +50,8 @@ record FleetPicture(String at, long second, List<String> models, Totals.View rou
             @Nullable Double usage, int indexEntries, double credit, double failureShare, long leaseAgeMs, boolean pool,
             boolean held) {}
 
-    static FleetPicture of(Fleet fleet, List<String> models, PrefixIndex.Stats stats, Totals.View router, Pools pools, Instant at,
+    static FleetPicture of(Fleet fleet, List<String> models, PrefixIndex.Stats stats, Totals.View router,
+            Pools pools, Instant at,
             long nowNanos) {
         Map<String, FleetWorker> byId = new HashMap<>();
         fleet.everyone().forEach(worker -> byId.put(worker.id(), worker));

@@ -46,9 +46,14 @@ final class History {
     @JsonNaming(SnakeCaseStrategy.class)
     record View(int stepSeconds, long at, Map<String, @Nullable Double[]> series) {}
 
-    /** A second that was missed is one of which nothing is known. @param values by series, {@link Double#NaN} where nothing is known */
+    /**
+     * A second that was missed is one of which nothing is known.
+     *
+     * @param values by series, {@link Double#NaN} where nothing is known
+     */
     void add(long epochSecond, double... values) {
-        for (long missed = lastSecond + 1; count > 0 && missed < epochSecond && epochSecond - missed <= POINTS; missed++) {
+        long missed = count == 0 ? 0 : Math.clamp(epochSecond - lastSecond - 1, 0, POINTS);
+        for (long i = 0; i < missed; i++) {
             put(NOTHING);
         }
         put(values);

@@ -35,8 +35,8 @@ class LiveConfiguration {
         static final class Analyzer extends AbstractFailureAnalyzer<DemoExposedException> {
             @Override
             protected FailureAnalysis analyze(Throwable rootFailure, DemoExposedException cause) {
-                return new FailureAnalysis(cause.getMessage(), "Leave warmpath.live.demo out, or bind the management port "
-                        + "to this machine: management.server.address=127.0.0.1", cause);
+                return new FailureAnalysis(cause.getMessage(), "Leave warmpath.live.demo out, or bind the management "
+                        + "port to this machine: management.server.address=127.0.0.1", cause);
             }
         }
     }

@@ -43,8 +43,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The feed: one thread looks at the fleet some times a second and tells all who watch. What one of them has not taken
- * yet is not queued up for him: he is told what is so when he takes more, of a pool its changes or, if he has missed too
- * many of these, all of it. Decisions that come too fast are left out, the oldest first.
+ * yet is not queued up for him: he is told what is so when he takes more, of a pool its changes or, if he has missed
+ * too many of these, all of it. Decisions that come too fast are left out, the oldest first.
  *
  * <p>While nobody watches, a point a second is kept for {@link History}, and nothing else is done.
  */
@@ -282,7 +282,8 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     private List<FleetWorker> poolsOf(Viewer viewer, List<FleetWorker> everyone) {
         return viewer.wanted.isEmpty()
                 ? everyone.stream().filter(each -> !pools.hasNone(each)).limit(USUAL_POOLS).toList()
-                : everyone.stream().filter(each -> viewer.wanted.contains(each.id())).limit(MAX_POOLS_OF_VIEWER).toList();
+                : everyone.stream().filter(each -> viewer.wanted.contains(each.id()))
+                        .limit(MAX_POOLS_OF_VIEWER).toList();
     }
 
     /** Sends what one has not seen, unless he has not taken yet what was sent before. */

@@ -50,8 +50,8 @@ import tools.jackson.databind.node.ObjectNode;
  * The fleet page on the management port: its files, the feed that it shows, what it asks beside that, and what it does.
  * Who may is said by {@link PageGuard}.
  *
- * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that found
- * it would open these paths on the public port, too. Without a feed there is no page.
+ * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that
+ * found it would open these paths on the public port, too. Without a feed there is no page.
  */
 @ConditionalOnBean(LiveFeed.class)
 class LiveRoutes {
@@ -87,8 +87,9 @@ class LiveRoutes {
             PrefixIndex index, WorkerHttp http, JsonMapper json, boolean demo) {}
 
     @Bean
-    RouterFunction<ServerResponse> liveRoutesOnManagementPort(LiveFeed feed, HotPrefixes prefixes, Playground playground,
-            PageGuard guard, Fleet fleet, PrefixIndex index, WorkerHttp liveWorkerHttp, JsonMapper json,
+    RouterFunction<ServerResponse> liveRoutesOnManagementPort(LiveFeed feed, HotPrefixes prefixes,
+            Playground playground, PageGuard guard, Fleet fleet,
+            PrefixIndex index, WorkerHttp liveWorkerHttp, JsonMapper json,
             LiveProperties properties) {
         var parts = new Parts(feed, prefixes, playground, guard, fleet, index, liveWorkerHttp, json, properties.demo());
         var files = new PageFiles();

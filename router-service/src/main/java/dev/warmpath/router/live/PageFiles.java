@@ -36,7 +36,8 @@ final class PageFiles {
     /** @throws UncheckedIOException if the jar cannot be read */
     PageFiles() {
         try {
-            for (Resource each : new PathMatchingResourcePatternResolver().getResources("classpath*:" + FOLDER + "**/*.*")) {
+            var found = new PathMatchingResourcePatternResolver().getResources("classpath*:" + FOLDER + "**/*.*");
+            for (Resource each : found) {
                 String url = each.getURL().toString();
                 String path = url.substring(url.lastIndexOf(FOLDER) + FOLDER.length());
                 MediaType type = TYPES.get(path.substring(path.lastIndexOf('.') + 1));

@@ -10,10 +10,10 @@ import org.springframework.http.HttpStatus;
 import org.springframework.web.reactive.function.server.ServerRequest;
 
 /**
- * Who may watch, and who may do what the page does. A port that is bound to loopback can be reached by a browser on this
- * machine in the name of any page that it shows: then requests must name this machine as their host, so that no name
- * that somebody lets point here is enough to read with. What changes something needs the operators' token, if they have
- * one, and must come from the page itself, which says so in a header that other pages may not send.
+ * Who may watch, and who may do what the page does. A port that is bound to loopback can be reached by a browser on
+ * this machine in the name of any page that it shows: then requests must name this machine as their host, so that no
+ * name that somebody lets point here is enough to read with. What changes something needs the operators' token, if they
+ * have one, and must come from the page itself, which says so in a header that other pages may not send.
  */
 final class PageGuard {
 

@@ -66,7 +66,8 @@ final class Playground implements AutoCloseable {
     /** Sends the request's body there, and its answer back as it comes. */
     Mono<ServerResponse> pass(ServerRequest request, String path) {
         if (!places.tryAcquire()) {
-            return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE, MAX_REQUESTS + " prompts are on their way, no more are sent");
+            return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE,
+                    MAX_REQUESTS + " prompts are on their way, no more are sent");
         }
         var taken = new AtomicBoolean(true);
         Runnable giveBack = () -> {
@@ -167,7 +168,8 @@ final class Playground implements AutoCloseable {
 
     private static Piece piece(ServedModel model, int[] tokens, int from, int to) {
         int[] piece = Arrays.copyOfRange(tokens, from, to);
-        return new Piece(piece, Arrays.stream(piece).mapToObj(each -> model.tokenizer().decode(new int[] {each}, false)).toList());
+        return new Piece(piece, Arrays.stream(piece)
+                .mapToObj(each -> model.tokenizer().decode(new int[] {each}, /* skipSpecialTokens */ false)).toList());
     }
 
     @Override

@@ -30,8 +30,8 @@ import tools.jackson.databind.annotation.JsonNaming;
 @JsonInclude(JsonInclude.Include.NON_NULL)
 @JsonNaming(SnakeCaseStrategy.class)
 record PoolPicture(String worker, long epoch, boolean whole, long sample, int blockSize, int blocks, int hostBlocks,
-        int groups, @Nullable String cells, int @Nullable [] changed, @Nullable String host, int[] next, Counters counters,
-        boolean held, List<Request> requests) {
+        int groups, @Nullable String cells, int @Nullable [] changed, @Nullable String host, int[] next,
+        Counters counters, boolean held, List<Request> requests) {
 
     private static final int MOST_REFERENCES = 31;
     private static final int REFERENCES_SHIFT = 3;
@@ -88,7 +88,8 @@ record PoolPicture(String worker, long epoch, boolean whole, long sample, int bl
     }
 
     private static byte cell(PoolCopy copy, int block) {
-        return (byte) (copy.state(block).code() | Math.min(copy.references(block), MOST_REFERENCES) << REFERENCES_SHIFT);
+        int references = Math.min(copy.references(block), MOST_REFERENCES);
+        return (byte) (copy.state(block).code() | references << REFERENCES_SHIFT);
     }
 
     private static String bytes(BitSet used, int count) {

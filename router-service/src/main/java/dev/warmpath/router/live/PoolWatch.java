@@ -27,7 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 final class PoolWatch implements AutoCloseable {
 
-    /** Some seconds of changes: who is further behind is given the whole pool, also if they would be larger than that. */
+    /** Some seconds of changes: who is further behind is given the whole pool, and if they are larger than it. */
     private static final int MAX_CHANGES = 32;
     private static final int MIN_CHANGE_BYTES = 1 << 16;
     /** Blocks of swap space that are believed: 16 million tokens in blocks of 16. */

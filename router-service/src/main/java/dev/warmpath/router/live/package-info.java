@@ -3,7 +3,7 @@
  * server-sent events; what they ask beside it; the page itself ({@code LiveRoutes}), served on the management port; and
  * what the page may do, which is let in by {@code PageGuard}.
  * <p>One thread samples for all who watch, and nothing is asked of a worker while nobody does. Hears of decisions by
- * {@code decisions}, looks at {@code fleet} and {@code prefix}, reads workers' pools by {@code fleetlink}'s connections.
+ * {@code decisions}, looks at {@code fleet} and {@code prefix}, reads workers' pools by {@code fleetlink}.
  * Used by nobody.
  */
 @NullMarked

@@ -342,7 +342,8 @@ class LiveRoutesTest extends RunningRouter {
 
         String tag = page.headers().firstValue("etag").orElseThrow();
         assertThat(send(management("/", "GET", "").header("if-none-match", tag).build()).statusCode()).isEqualTo(304);
-        for (String path : List.of("/ui/nothing.js", "/ui/../application.yaml", "/ui/%2e%2e/application.yaml", "/ui/")) {
+        for (String path : List.of("/ui/nothing.js", "/ui/../application.yaml",
+                "/ui/%2e%2e/application.yaml", "/ui/")) {
             assertThat(management(path).statusCode()).as(path).isEqualTo(404);
         }
     }
@@ -433,7 +434,8 @@ class LiveRoutesTest extends RunningRouter {
             assertThat(link.path("workers")).hasSize(block == 0 ? 1 : 0);
             parent = link.path("hash").asString();
         }
-        assertThat(page("/live/playground/chain", "POST", "{'model':'other','prompt':'a'}").statusCode()).isEqualTo(404);
+        assertThat(page("/live/playground/chain", "POST", "{'model':'other','prompt':'a'}").statusCode())
+                .isEqualTo(404);
         assertThat(page("/live/playground/chain", "POST", "{").statusCode()).isEqualTo(400);
         assertThat(page("/live/playground/chain", "POST", "").statusCode()).isEqualTo(400);
     }

@@ -5,7 +5,7 @@ import java.util.function.LongSupplier;
 /**
  * How often somebody may look at one block, or at one request's tables. The engine's thread does that, and everybody's
  * tokens wait: as for samples, looks are to take no more than a thousandth of its time. So a look costs a thousand
- * times as long as it took, and at least 50 ms: 20 a second, and as many at once where nobody has looked for a second. What a
+ * times as long as it took, and at least 50 ms: 20 a second, and as many at once after a second without any. What a
  * look will take is not known before; what it has taken beyond what the one before it did is paid for afterwards.
  */
 final class LookBudget {

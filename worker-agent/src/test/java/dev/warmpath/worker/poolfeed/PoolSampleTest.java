@@ -31,7 +31,7 @@ class PoolSampleTest {
 
     /**
      * Prompts of few families share blocks, several answers fork, some are cancelled, the pool is too small for all,
-     * and now and then it is reset. What a reader knows from a whole frame and changes is what the sequences' own tables
+     * and now and then it is reset. What a reader knows of a whole frame and changes is what the sequences' own tables
      * add up to.
      */
     @ParameterizedTest(name = "seed {0}, async {1}, {2} blocks of swap space")
