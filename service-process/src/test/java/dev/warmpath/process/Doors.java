@@ -1,5 +1,6 @@
 package dev.warmpath.process;
 
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -74,7 +75,9 @@ public final class Doors implements ApplicationListener<WebServerInitializedEven
                 .timeout(TIMEOUT).header("content-type", "application/json")
                 .method(method, HttpRequest.BodyPublishers.noBody()).build();
         try {
-            return http.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
+            HttpResponse<InputStream> answer = http.send(request, HttpResponse.BodyHandlers.ofInputStream());
+            answer.body().close();                                 // some never end
+            return answer.statusCode();
         } catch (Exception e) {
             throw new IllegalStateException(method + " " + path, e);
         }

@@ -39,6 +39,7 @@ public final class PoolFeed {
     private final List<Attached> readers = new ArrayList<>();
     private @Nullable Thread sampler;
     private long number;
+    private volatile int pauses;
 
     public PoolFeed(Engine engine) {
         this.engine = engine;
@@ -91,9 +92,9 @@ public final class PoolFeed {
         return sampler != null;
     }
 
-    /** True if everybody who reads has been told the last sample. */
-    synchronized boolean allFollow() {
-        return readers.stream().allMatch(each -> each.follows);
+    /** How often somebody who had been told everything did not take more. */
+    int pauses() {
+        return pauses;
     }
 
     synchronized int readerCount() {
@@ -167,6 +168,7 @@ public final class PoolFeed {
         byte[] whole = null;
         for (Attached each : told) {
             if (!each.reader.isReady()) {
+                pauses += each.follows ? 1 : 0;
                 each.follows = false;
             } else if (each.follows && before != null) {
                 changes = changes == null ? encode(now.changes(number, before)) : changes;

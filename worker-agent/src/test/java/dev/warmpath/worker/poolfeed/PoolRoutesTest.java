@@ -141,7 +141,7 @@ class PoolRoutesTest {
             socket.connect(server.address());
             socket.getOutputStream().write(("GET %s HTTP/1.1\r\nhost: w\r\nauthorization: Bearer hush\r\n\r\n")
                     .formatted(STREAM).getBytes(StandardCharsets.US_ASCII));
-            while (routes.feed().readerCount() == 0 || routes.feed().allFollow()) {
+            while (routes.feed().pauses() == 0) {
                 Thread.sleep(5);
             }
 
