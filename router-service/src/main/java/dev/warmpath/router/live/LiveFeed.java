@@ -85,8 +85,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     private final Map<Decision, Totals.Counted> open = new ConcurrentHashMap<>();
     /** Not told yet, each once; guarded by itself. */
     private final LinkedHashSet<Decision> untold = new LinkedHashSet<>();
-    private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name("live").daemon().factory());
+    private @Nullable ScheduledExecutorService thread;
     private volatile boolean running;
 
     // of the thread
@@ -340,6 +339,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     @Override
     public void start() {
         running = true;
+        thread = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().name("live").daemon().factory());
         thread.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
@@ -347,9 +347,10 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     @Override
     public void stop() {
         running = false;
-        thread.shutdownNow();
+        ScheduledExecutorService ending = Objects.requireNonNull(thread);
+        ending.shutdownNow();
         try {
-            thread.awaitTermination(LONGEST_TICK.toMillis(), TimeUnit.MILLISECONDS);
+            ending.awaitTermination(LONGEST_TICK.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
