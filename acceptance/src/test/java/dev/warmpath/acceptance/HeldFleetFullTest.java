@@ -10,12 +10,14 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Workers that are held and stepped by hand through a router with the deadlines that it has by default. */
-class HeldFleetTest {
+@Tag("full")
+class HeldFleetFullTest {
 
     private static final int WORKERS = 2;
     /** One a second: more than the three seconds that a silent worker with a known pace is waited for. */
