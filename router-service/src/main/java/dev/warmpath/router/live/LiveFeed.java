@@ -294,8 +294,9 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
         if (!viewer.greeted) {
             viewer.greeted = true;
             viewer.decisionNumber = lastDecision;
-            events.writeBytes(SentEvent.of("hello", greeting.hello(
-                    models(), history.view()), json));
+            events.writeBytes(SentEvent.of("hello", greeting.hello(models(), history.view()), json));
+            viewer.fleetNumber = fleetNumber;                      // the last may be of long ago, when somebody watched
+            events.writeBytes(SentEvent.of("fleet", fleet(), json));
         }
         if (viewer.fleetNumber != fleetNumber) {
             viewer.fleetNumber = fleetNumber;
