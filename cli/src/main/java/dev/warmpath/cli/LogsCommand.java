@@ -4,6 +4,7 @@ import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.fleet.FleetMember;
 import dev.warmpath.cli.fleet.LogTail;
+import dev.warmpath.cli.fleet.Pause;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.RandomAccessFile;
@@ -76,7 +77,7 @@ final class LogsCommand implements Callable<Integer> {
             for (String each : read.keySet()) {
                 follow(each);
             }
-            pause();
+            Pause.millis(LOOK_AGAIN_MILLIS);
         }
         return 0;
     }
@@ -132,14 +133,5 @@ final class LogsCommand implements Callable<Integer> {
         out.println(isJson ? JSON.writeValueAsString(new Line(process, line))
                 : id == null ? String.format("%-9s | %s", process, line) : line);
         out.flush();
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(LOOK_AGAIN_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while logs were followed", e);
-        }
     }
 }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.warmpath.cli.fleet.Environments;
 import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.fleet.Pause;
 import dev.warmpath.cli.fleet.ProcessStart;
 import java.io.File;
 import java.io.IOException;
@@ -92,18 +93,9 @@ public final class Programs {
     public void until(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             ending.pass();
-            pause(LOOK_AGAIN_MILLIS);
+            Pause.millis(LOOK_AGAIN_MILLIS);
         }
         ending.pass();
-    }
-
-    static void pause(int millis) {
-        try {
-            Thread.sleep(millis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while waiting", e);
-        }
     }
 
     private ProcessBuilder builder(List<String> command) {

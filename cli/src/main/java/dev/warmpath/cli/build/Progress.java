@@ -1,5 +1,6 @@
 package dev.warmpath.cli.build;
 
+import dev.warmpath.cli.fleet.Pause;
 import dev.warmpath.cli.terminal.Screen;
 import java.io.PrintStream;
 import java.util.function.Supplier;
@@ -69,7 +70,10 @@ public final class Progress implements AutoCloseable {
     public synchronized void begin(String what, Supplier<String> where) {
         end();
         if (isTerminal) {
-            doing = () -> where.get().isEmpty() ? what : what + ": " + where.get();
+            doing = () -> {
+                String now = where.get();                          // a look at a log, so once for each frame
+                return now.isEmpty() ? what : what + ": " + now;
+            };
             beganNanos = System.nanoTime();
             draw();
         } else {
@@ -91,7 +95,7 @@ public final class Progress implements AutoCloseable {
 
     private void move() {
         while (drawNext()) {
-            Programs.pause(FRAME_MILLIS);
+            Pause.millis(FRAME_MILLIS);
         }
     }
 
@@ -107,7 +111,7 @@ public final class Progress implements AutoCloseable {
     private void draw() {
         if (doing != NOTHING) {
             String line = FRAMES[frame] + " " + (System.nanoTime() - beganNanos) / 1_000_000_000L + " s  "
-                    + "" + doing.get();
+                    + doing.get();
             out.print(CLEAR + line.substring(0, Math.min(line.length(), columns)));
             out.flush();
             isDrawn = true;

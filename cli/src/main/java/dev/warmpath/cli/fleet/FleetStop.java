@@ -62,7 +62,7 @@ public final class FleetStop {
                 members.forEach(member -> signal(member, ProcessHandle::destroyForcibly));
                 return;
             }
-            pause();
+            Pause.millis(LOOK_AGAIN_MILLIS);
         }
     }
 
@@ -90,15 +90,6 @@ public final class FleetStop {
     private static boolean isEmpty(Path folder) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
             return !files.iterator().hasNext();
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(LOOK_AGAIN_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while a fleet was stopped", e);
         }
     }
 }

@@ -71,7 +71,7 @@ public final class StateLock implements AutoCloseable {
                 ProcessHandle.of(holder.pid).ifPresent(ProcessHandle::destroy);
                 asked = holder;
             }
-            pause();
+            Pause.millis(LOOK_AGAIN_MILLIS);
         }
     }
 
@@ -117,15 +117,6 @@ public final class StateLock implements AutoCloseable {
             default -> holder.work.substring(holder.work.indexOf(':') + 1) + " is being restarted by process "
                     + holder.pid + "; wait until it is ready";
         };
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(LOOK_AGAIN_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while another command was waited for", e);
-        }
     }
 
     /** The next one may take it. */

@@ -3,8 +3,6 @@ package dev.warmpath.cli.look;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.look.Fleet.Router;
 import dev.warmpath.cli.look.FleetReading.Worker;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -42,8 +40,7 @@ final class Drains {
      * @throws CommandException if no router knows the worker, or the token is wrong
      */
     static List<Told> tell(Fleet fleet, String worker, String method) {
-        String path = "/internal/v1/workers/" + URLEncoder.encode(worker, StandardCharsets.UTF_8).replace("+", "%20")
-                + "/drain";
+        String path = "/internal/v1/workers/" + HttpServer.segment(worker) + "/drain";
         List<Told> told = new ArrayList<>();
         boolean unknown = false;
         for (Router router : fleet.routers()) {

@@ -6,7 +6,6 @@ import dev.warmpath.cli.look.Fleet.Router;
 import dev.warmpath.cli.terminal.Screen;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -164,7 +163,7 @@ final class ExplainCommand implements Callable<Integer> {
 
     /** By the first router that knows it: each remembers its own. */
     private static JsonNode past(Fleet fleet, String request) {
-        String path = "/actuator/decisions/" + URLEncoder.encode(request, StandardCharsets.UTF_8).replace("+", "%20");
+        String path = "/actuator/decisions/" + HttpServer.segment(request);
         @Nullable CommandException first = null;
         int answered = 0;
         for (Router router : fleet.routers()) {

@@ -4,12 +4,14 @@ import dev.warmpath.cli.fleet.CommandException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -109,6 +111,11 @@ record HttpServer(URI url, String name, @Nullable String secret, boolean always,
         } catch (JacksonException e) {
             throw new CommandException(url + path + " is not what " + name + " answers: " + quoted(answer.body()));
         }
+    }
+
+    /** A text as one segment of a path. */
+    static String segment(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
     /** Of an error of the API, of a problem between services, or of whatever else it is. */

@@ -7,6 +7,7 @@ import dev.warmpath.cli.fleet.FleetMember;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.LifeSigns;
 import dev.warmpath.cli.fleet.Management;
+import dev.warmpath.cli.fleet.Pause;
 import dev.warmpath.cli.fleet.Readiness;
 import dev.warmpath.cli.fleet.Role;
 import java.nio.file.Path;
@@ -77,7 +78,7 @@ final class ReadyWait {
                         + "" + patience.toSeconds() + " s: "
                         + ids(waiting), log(waiting.getLast()));
             }
-            pause();
+            Pause.millis(LOOK_AGAIN_MILLIS);
         }
     }
 
@@ -114,14 +115,5 @@ final class ReadyWait {
 
     private static String ids(List<FleetMember> members) {
         return members.stream().map(FleetMember::id).collect(Collectors.joining(" "));
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(LOOK_AGAIN_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while waiting for a fleet", e);
-        }
     }
 }

@@ -6,6 +6,7 @@ import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.fleet.FleetMember;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.fleet.Launches;
+import dev.warmpath.cli.fleet.Pause;
 import dev.warmpath.cli.fleet.Role;
 import dev.warmpath.cli.fleet.StateLock;
 import java.util.HashSet;
@@ -74,12 +75,7 @@ final class Watch {
 
     private void pause(int millis) {
         ending.pass();
-        try {
-            Thread.sleep(millis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while a fleet was watched", e);
-        }
+        Pause.millis(millis);
         ending.pass();
     }
 }
