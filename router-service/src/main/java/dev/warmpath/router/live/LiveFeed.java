@@ -75,6 +75,7 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     private final RequestRouter router;
     private final Pools pools;
     private final JsonMapper json;
+    private final Greeting greeting;
     private final InstantSource clock;
     private final LongSupplier nanoTime;
     private final Totals totals;
@@ -126,8 +127,6 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
     interface Greeting {
         Hello hello(List<String> models, History.View history);
     }
-
-    private final Greeting greeting;
 
     LiveFeed(Fleet fleet, PrefixIndex index, RequestRouter router, Pools pools, HotPrefixes prefixes, JsonMapper json,
             Greeting greeting, InstantSource clock, LongSupplier nanoTime) {
