@@ -30,14 +30,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -52,43 +54,49 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One request is placed and the oldest one ends, with four requests in flight at each worker: matched, weighed, booked,
- * its first token, its end. Prompts are of 2,048 tokens, 64 different ones, each of which a fifth of the workers hold whole;
- * a worker announces nothing that the index does not know.
+ * One request is placed and the oldest one ends: matched, weighed, booked, its first token, its end, with so many requests
+ * in flight at each worker all the time. Prompts of so many blocks, 64 different ones, each of which a fifth of the
+ * workers hold whole; a worker announces nothing that the index does not know. Each cycle is timed by itself (sample
+ * time, some 25 ns of it the clock's); with {@code -t 8} eight threads share the router and the requests in flight, and
+ * {@code -bm thrpt} counts what they get done.
  */
 @State(Scope.Benchmark)
-@BenchmarkMode(Mode.AverageTime)
+@BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
-@Fork(value = 1, jvmArgsAppend = {"-Xms1g", "-Xmx1g"})
+@Fork(value = 1, jvmArgsAppend = {"-Xms2g", "-Xmx2g"})
 public class DecideBenchmark {
 
     private static final Path MODEL = Path.of("models", "warmpath-tiny");
     private static final String NAME = "warmpath-tiny";
     private static final int BLOCK_SIZE = 16;
-    private static final int PROMPT_TOKENS = 2_048;
     private static final int PROMPTS = 64;
-    private static final int IN_FLIGHT_PER_WORKER = 4;
+    private static final int MAX_TOKENS = 200_000;
 
-    @Param({"16", "100", "1000"})
-    public int workers;
+    /** Workers x requests in flight at each x blocks of a prompt. */
+    @Param({"16x16x256", "100x16x256", "100x4x6250", "1000x4x256"})
+    public String shape = "16x16x256";
 
+    private int promptTokens;
     private final SplittableRandom random = new SplittableRandom(20261123);
     private final PrefixIndex index = new PrefixIndex();
-    private final ArrayDeque<Placed> inFlight = new ArrayDeque<>();
+    private final Queue<Placed> inFlight = new ConcurrentLinkedQueue<>();
     private final TokenizedPrompt[] prompts = new TokenizedPrompt[PROMPTS];
     private @Nullable RequestRouter router;
-    private int next;
+    private final AtomicInteger next = new AtomicInteger();
 
     @Setup
     public void fill() throws IOException {
+        int[] sizes = Arrays.stream(shape.split("x")).mapToInt(Integer::parseInt).toArray();
+        int workers = sizes[0];
+        promptTokens = sizes[2] * BLOCK_SIZE;
         var check = new RegistrationCheck(/* loopbackOnly */ true, InstantSource.system());
         var fleet = new Fleet(index, check, Duration.ofDays(1), workers, System::nanoTime, _ -> false);
         String zeros = "0".repeat(64);
         var parts = new RevisionParts(zeros, zeros, zeros, zeros, zeros, HashSettings.SHA256_CBOR,
-                HashSettings.DEFAULT_SEED, BLOCK_SIZE, 2_048);
-        var description = new ModelDescription(NAME, parts.revision(), parts, 1_000, 2_048);
+                HashSettings.DEFAULT_SEED, BLOCK_SIZE, MAX_TOKENS);
+        var description = new ModelDescription(NAME, parts.revision(), parts, 1_000, MAX_TOKENS);
         List<FleetWorker> members = new ArrayList<>();
         for (int i = 0; i < workers; i++) {
             var registration = new Registration(Protocol.VERSION, "worker-" + i, 1, URI.create("http://127.0.0.1:9"),
@@ -99,7 +107,7 @@ public class DecideBenchmark {
         fleet.modelLoaded(description.revision(), tokenizer);
         announce(fleet, members, new ServedModel(description, HashSettings.ofBlockSize(BLOCK_SIZE), tokenizer));
         router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime, new RouterId("r"));
-        for (int i = 0; i < IN_FLIGHT_PER_WORKER * workers; i++) {
+        for (int i = 0; i < sizes[1] * workers; i++) {
             inFlight.add(place());
         }
     }
@@ -113,7 +121,7 @@ public class DecideBenchmark {
         List<List<Long>> keys = new ArrayList<>();
         members.forEach(_ -> keys.add(new ArrayList<>()));
         for (int i = 0; i < PROMPTS; i++) {
-            prompts[i] = TokenizedPrompt.of(model, random.ints(PROMPT_TOKENS, 0, 500).toArray());
+            prompts[i] = TokenizedPrompt.of(model, random.ints(promptTokens, 0, 500).toArray());
             BlockHashChain chain = prompts[i].chain();
             for (int holder = i % 5; holder < members.size(); holder += 5) {
                 for (int block = 0; block < chain.blockCount(); block++) {
@@ -134,8 +142,8 @@ public class DecideBenchmark {
     }
 
     private Placed place() {
-        next = (next + 1) % PROMPTS;
-        return (Placed) Objects.requireNonNull(router).route(prompts[next], Set.of());
+        int prompt = Math.floorMod(next.incrementAndGet(), PROMPTS);
+        return (Placed) Objects.requireNonNull(router).route(prompts[prompt], Set.of());
     }
 
     @Benchmark
@@ -143,7 +151,7 @@ public class DecideBenchmark {
         Placed placed = place();
         placed.inFlight().firstToken();
         inFlight.add(placed);
-        inFlight.remove().inFlight().close();
+        Objects.requireNonNull(inFlight.poll()).inFlight().close();
         return placed;
     }
 }

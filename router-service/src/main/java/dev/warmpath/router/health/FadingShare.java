@@ -1,33 +1,32 @@
 package dev.warmpath.router.health;
 
-/** A share of outcomes, the recent ones counting most, that fades to 0 with time. Guarded by its owner's lock. */
-final class FadingShare {
+/**
+ * A share of outcomes, the recent ones counting most, that fades to 0 with time.
+ *
+ * @param weight        of the newest outcome, between 0 and 1
+ * @param halfLifeNanos in which the share halves when nothing happens
+ * @param share         at that moment, 0 to 1
+ */
+record FadingShare(double weight, double halfLifeNanos, double share, long atNanos) {
 
-    private final double weight;
-    private final double halfLifeNanos;
-    private double share;
-    private long atNanos;
+    /** Less is nothing to anybody, and need not be reckoned. */
+    private static final double FADED = 1e-6;
 
-    /**
-     * @param weight        of the newest outcome, between 0 and 1
-     * @param halfLifeNanos in which the share halves when nothing happens
-     */
+    /** Of nothing yet. */
     FadingShare(double weight, double halfLifeNanos) {
-        this.weight = weight;
-        this.halfLifeNanos = halfLifeNanos;
+        this(weight, halfLifeNanos, 0, 0);
     }
 
-    void add(boolean counts, long nowNanos) {
-        share = (1 - weight) * at(nowNanos) + (counts ? weight : 0);
-        atNanos = nowNanos;
+    FadingShare with(boolean counts, long nowNanos) {
+        return new FadingShare(weight, halfLifeNanos, (1 - weight) * at(nowNanos) + (counts ? weight : 0), nowNanos);
     }
 
     /** 0 to 1. */
     double at(long nowNanos) {
-        return share == 0 ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
+        return share < FADED ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
     }
 
-    void clear() {
-        share = 0;
+    FadingShare cleared() {
+        return new FadingShare(weight, halfLifeNanos);
     }
 }

@@ -71,8 +71,8 @@ public final class WorkerHealth {
     private final RecentSamples firstTokens = new RecentSamples();
     private final RecentSamples paces = new RecentSamples();
     private final RecentSamples steps = new RecentSamples();
-    private final FadingShare failures = new FadingShare(WEIGHT, FAILURE_HALF_LIFE_NANOS);
-    private final FadingShare refusals = new FadingShare(WEIGHT, REFUSAL_HALF_LIFE_NANOS);
+    private FadingShare failures = new FadingShare(WEIGHT, FAILURE_HALF_LIFE_NANOS);
+    private FadingShare refusals = new FadingShare(WEIGHT, REFUSAL_HALF_LIFE_NANOS);
     /** Since it takes requests. */
     private int outcomes;
     private long lastOutcomeNanos;
@@ -97,34 +97,35 @@ public final class WorkerHealth {
     private int goodTrials;
     private boolean trialRuns;
     private long trialNanos;
+    private volatile Standing standing;
 
     /** @param random jitters the pauses, so that routers do not try in step */
     public WorkerHealth(String workerId, long nowNanos, RandomGenerator random) {
         this.workerId = workerId;
         this.pauses = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random);
         this.healthySinceNanos = nowNanos;
+        this.standing = stand();
     }
 
     // ---- what decisions ask
 
-    public synchronized HealthState state(long nowNanos) {
-        if (unansweredProbes >= UNANSWERED_IS_UNREACHABLE) {
-            return HealthState.UNREACHABLE;
-        }
-        if (ejection == null) {
-            return HealthState.HEALTHY;
-        }
-        return nowNanos - pauseEndNanos < 0 ? HealthState.EJECTED : HealthState.ON_TRIAL;
+    /** As of its last change. Takes no lock: every decision asks every worker. */
+    public Standing standing() {
+        return standing;
+    }
+
+    public HealthState state(long nowNanos) {
+        return standing.state(nowNanos);
     }
 
     /** Share of the last attempts that failed or were refused for lack of room, suspicions included: 0 to 1. */
-    public synchronized double failureShare(long nowNanos) {
-        return Math.min(1, failures.at(nowNanos) + refusals.at(nowNanos) + WEIGHT * suspicions);
+    public double failureShare(long nowNanos) {
+        return standing.failureShare(nowNanos);
     }
 
     /** How far to rely on the blocks that it says it holds: 0, or the share of promised tokens that were found. */
-    public synchronized double credit() {
-        return credit < LEAST_CREDIT ? 0 : credit;
+    public double credit() {
+        return standing.credit();
     }
 
     /** Since when a trial is due: nanoseconds, at least 0; negative while none is. */
@@ -167,6 +168,7 @@ public final class WorkerHealth {
     public synchronized void probeAnswered() {
         boolean wasUnreachable = unansweredProbes >= UNANSWERED_IS_UNREACHABLE;
         unansweredProbes = 0;
+        standing = stand();
         if (wasUnreachable) {
             log.info("worker {} is reachable again", workerId);
         }
@@ -176,6 +178,7 @@ public final class WorkerHealth {
     public synchronized void probeUnanswered(String trouble) {
         unansweredProbes++;
         lastTrouble = trouble;
+        standing = stand();
         if (unansweredProbes == UNANSWERED_IS_UNREACHABLE) {
             log.warn("worker {} takes no requests for now: it {}", workerId, problem());
         }
@@ -205,6 +208,7 @@ public final class WorkerHealth {
     public synchronized void found(int promisedTokens, int foundTokens) {
         boolean believed = credit >= LEAST_CREDIT;
         credit += WEIGHT * (Math.min(1, (double) foundTokens / promisedTokens) - credit);
+        standing = stand();
         if (believed && credit < LEAST_CREDIT) {
             log.warn("worker {} is not believed what it announces: of {} promised tokens {} were found, and few before",
                     workerId, promisedTokens, foundTokens);
@@ -228,8 +232,8 @@ public final class WorkerHealth {
      * @param startedNanos when it began
      */
     public synchronized void answered(long startedNanos, long nowNanos) {
-        failures.add(false, nowNanos);
-        refusals.add(false, nowNanos);
+        failures = failures.with(false, nowNanos);
+        refusals = refusals.with(false, nowNanos);
         outcome(nowNanos);
         if (isTrial(startedNanos)) {
             trialRuns = false;
@@ -242,6 +246,7 @@ public final class WorkerHealth {
                 recover(nowNanos);
             }
         }
+        standing = stand();
     }
 
     /** An attempt has failed, and it was the worker's fault. */
@@ -249,7 +254,8 @@ public final class WorkerHealth {
         if (isTrial(startedNanos)) {
             eject(nowNanos, "failed when it was tried again: " + cause);
         } else if (ejection == null) {
-            failures.add(true, nowNanos);
+            failures = failures.with(true, nowNanos);
+            standing = stand();
             outcome(nowNanos);
             if (failures.at(nowNanos) >= WORSE_THAN_THE_BEST + leastFaultShare) {
                 eject(nowNanos, "failed most of its last requests: " + cause);
@@ -272,7 +278,8 @@ public final class WorkerHealth {
 
     /** An attempt was refused for lack of room. */
     public synchronized void refused(long startedNanos, long nowNanos) {
-        refusals.add(true, nowNanos);
+        refusals = refusals.with(true, nowNanos);
+        standing = stand();
         undecided(startedNanos);
     }
 
@@ -284,11 +291,13 @@ public final class WorkerHealth {
     /** An attempt has failed; whether it was the worker's fault is told later, once, after {@link #unsuspect}. */
     public synchronized void suspect() {
         suspicions++;
+        standing = stand();
     }
 
     /** The one suspicion is dropped: it has been decided on. */
     public synchronized void unsuspect() {
         suspicions--;
+        standing = stand();
     }
 
     // ---- what the comparison with others asks and tells, see HealthComparison
@@ -346,6 +355,12 @@ public final class WorkerHealth {
 
     // ---- details
 
+    /** To be told after each change of what is in it. */
+    private Standing stand() {
+        return new Standing(unansweredProbes >= UNANSWERED_IS_UNREACHABLE, ejection != null, pauseEndNanos, failures,
+                refusals, WEIGHT * suspicions, credit < LEAST_CREDIT ? 0 : credit);
+    }
+
     private void outcome(long nowNanos) {
         outcomes++;
         lastOutcomeNanos = nowNanos;
@@ -379,6 +394,7 @@ public final class WorkerHealth {
         trialRuns = false;
         outcomes = 0;
         clearSpeed();
+        standing = stand();
         if (isNew) {                                               // after all that a log that fails would leave undone
             log.warn("worker {} takes no requests for now: it {}", workerId, why);
         }
@@ -387,8 +403,9 @@ public final class WorkerHealth {
     private void recover(long nowNanos) {
         ejection = null;
         healthySinceNanos = nowNanos;
-        failures.clear();
+        failures = failures.cleared();
         clearSpeed();
+        standing = stand();
         log.info("worker {} takes requests again: {} trials went well", workerId, GOOD_TRIALS);
     }
 

@@ -1,6 +1,6 @@
 package dev.warmpath.router.routing;
 
-import java.util.ArrayList;
+import dev.warmpath.router.health.HealthState;
 import java.util.List;
 
 /**
@@ -56,6 +56,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
     private static final List<String> TERMS = List.of("uncached", "copy", "delay", "eviction", "pending", "queued",
             "streams", "slots", "memory", "failures");
+    private static final int NOBODY = -1;
     private static final double LARGEST_BUSY_SHARE = 0.98;
     /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
     private static final int FEW_STREAMS = 5;
@@ -77,36 +78,55 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
     @Override
     public Choice choose(RouteQuery query, List<Candidate> candidates) {
-        double[] sparedShares = sparedShares(query, candidates);
-        List<CandidateCost> costs = new ArrayList<>(candidates.size());
-        for (Candidate candidate : candidates) {
-            costs.add(cost(query, candidate, sparedShares));
+        var costs = new ExpectedCosts(query, candidates, sparedShares(query, candidates));
+        boolean anyoneIsHealthy = costs.anyoneIsHealthy();
+        int cheapest = NOBODY;
+        int openCount = 0;
+        int mostMatched = 0;
+        for (int i = 0; i < candidates.size(); i++) {
+            if (isOpen(candidates.get(i), anyoneIsHealthy)) {
+                openCount++;
+                mostMatched = Math.max(mostMatched, candidates.get(i).matchedBlocks());
+                cheapest = cheapest == NOBODY || costs.cost(i) < costs.cost(cheapest) ? i : cheapest;
+            }
         }
-        List<CandidateCost> open = CandidateCost.open(costs);
-        CandidateCost cheapest = cheapest(open);
-        List<CandidateCost> asGood = open.stream().filter(each -> isAsGood(each, cheapest, query)).toList();
-        CandidateCost best = best(asGood, query);
-        return new Choice(costs.indexOf(best), reason(best, open, asGood), costs);
+        if (cheapest == NOBODY) {
+            throw new IllegalArgumentException("no candidates");
+        }
+        int best = NOBODY;
+        int asGoodCount = 0;
+        for (int i = 0; i < candidates.size(); i++) {
+            if (isOpen(candidates.get(i), anyoneIsHealthy) && costs.isAsGood(i, cheapest)) {
+                asGoodCount++;
+                best = best == NOBODY || costs.goesBefore(i, best) ? i : best;
+            }
+        }
+        boolean followed = mostMatched > 0 && candidates.get(best).matchedBlocks() == mostMatched;
+        return new Choice(best, openCount == 1 ? RouteReason.ONLY_ONE : followed ? RouteReason.PREFIX
+                : asGoodCount > 1 ? RouteReason.TURN : RouteReason.LOAD, costs);
     }
 
-    private CandidateCost cost(RouteQuery query, Candidate candidate, double[] sparedShares) {
-        long uncached = candidate.uncachedTokens(query);
-        double busy = busyShare(query);
-        var terms = new Terms(TERMS, uncached, -sparedTokens(query, candidate, sparedShares),
-                Math.round(uncached * busy / (1 - busy)),
-                Math.round(weights.eviction() * uncached * query.reuse() * candidate.fullness()),
-                candidate.pendingTokens(), queuedTokens(candidate), streamTokens(query, candidate),
-                (long) weights.missingSlot() * candidate.missingSlots(), candidate.memoryTokens(query),
-                Math.round(weights.failure() * candidate.failureShare()));
-        return new CandidateCost(candidate, terms.sum(), terms);
+    /** Who is not healthy may be chosen where nobody is, see {@link CandidateCost#open}. */
+    private static boolean isOpen(Candidate candidate, boolean anyoneIsHealthy) {
+        return !anyoneIsHealthy || candidate.health() == HealthState.HEALTHY;
     }
 
-    private long queuedTokens(Candidate candidate) {
-        return Math.round(weights.queuedRequest() * candidate.fixedTokens() * candidate.pendingRequests());
-    }
+    /** The terms of one candidate, in tokens. Does not outlive the loop that asks for it. */
+    private record Parts(long uncached, long copy, long delay, long eviction, long pending, long queued, long streams,
+            long slots, long memory, long failures) {
 
-    private long streamTokens(RouteQuery query, Candidate candidate) {
-        return Math.round(weights.stream() * query.promptTokens() * candidate.rowsOverUsualStep(FEW_STREAMS));
+        long cost() {
+            return uncached + delay + eviction + rest();
+        }
+
+        /** All but what comes of computing more or less of the prompt. */
+        long rest() {
+            return copy + pending + queued + streams + slots + memory + failures;
+        }
+
+        Terms terms() {
+            return new Terms(TERMS, uncached, copy, delay, eviction, pending, queued, streams, slots, memory, failures);
+        }
     }
 
     /**
@@ -118,95 +138,124 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         for (int i = 0; i < shares.length; i++) {
             PrefixUse use = query.uses().get(i);
             int copies = 1;
-            for (Candidate each : candidates) {
-                copies += each.matchedBlocks() >= use.blocks() ? 1 : 0;
+            for (int j = 0; j < candidates.size(); j++) {
+                copies += candidates.get(j).matchedBlocks() >= use.blocks() ? 1 : 0;
             }
             shares[i] = Math.max(0, 1 - copies / (use.requests() + 1.0));
         }
         return shares;
     }
 
-    /** In a full cache nothing of it is spared: the copy takes somebody's place there, and will not last. */
-    private static long sparedTokens(RouteQuery query, Candidate candidate, double[] shares) {
-        double blocks = 0;
-        for (int i = 0; i < shares.length; i++) {
-            int shallower = i + 1 < shares.length ? query.uses().get(i + 1).blocks() : 0;
-            int copied = query.uses().get(i).blocks() - Math.max(shallower, candidate.matchedBlocks());
-            blocks += shares[i] * Math.max(0, copied);
-        }
-        return Math.round(blocks * query.blockSize() * (1 - candidate.fullness()));
-    }
+    /** The costs of all candidates, and what it takes to compare two; the terms are reckoned again for who asks. */
+    private final class ExpectedCosts extends Costs {
 
-    private static double busyShare(RouteQuery query) {
-        return Math.min(LARGEST_BUSY_SHARE, query.busyShare());
-    }
+        private final RouteQuery query;
+        private final List<Candidate> candidates;
+        private final double[] sparedShares;
+        private final double delayShare;
+        private final long[] costs;
+        private final long[] rests;
+        private final long[] withoutCompany;
 
-    private static CandidateCost cheapest(List<CandidateCost> costs) {
-        CandidateCost cheapest = null;
-        for (CandidateCost each : costs) {
-            if (cheapest == null || each.cost() < cheapest.cost()) {
-                cheapest = each;
+        ExpectedCosts(RouteQuery query, List<Candidate> candidates, double[] sparedShares) {
+            this.query = query;
+            this.candidates = candidates;
+            this.sparedShares = sparedShares;
+            double busy = Math.min(LARGEST_BUSY_SHARE, query.busyShare());
+            this.delayShare = busy / (1 - busy);
+            this.costs = new long[candidates.size()];
+            this.rests = new long[costs.length];
+            this.withoutCompany = new long[costs.length];
+            for (int i = 0; i < costs.length; i++) {
+                Candidate candidate = candidates.get(i);
+                Parts parts = parts(candidate);
+                costs[i] = parts.cost();
+                rests[i] = parts.rest();
+                double pendingShare = (double) candidate.pendingRequests() / Math.max(1, candidate.requests());
+                withoutCompany[i] = costs[i] - parts.queued - Math.round(parts.streams * pendingShare);
             }
         }
-        if (cheapest == null) {
-            throw new IllegalArgumentException("no candidates");
-        }
-        return cheapest;
-    }
 
-    /**
-     * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to compute
-     * this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits for the
-     * first instead of being computed beside it. What those add who have no first token either is the price of that
-     * company, a step each now and a row each later, and not counted. Not so once its running answers weigh.
-     */
-    private static boolean isAsGood(CandidateCost one, CandidateCost cheapest, RouteQuery query) {
-        int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
-        boolean isNearlyAsGood = fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
-        Candidate candidate = one.candidate();
-        double pendingShare = (double) candidate.pendingRequests() / Math.max(1, candidate.requests());
-        long company = one.terms().get("queued") + Math.round(one.terms().get("streams") * pendingShare);
-        long withoutCompany = one.cost() - company;
-        return isNearlyAsGood || holdsAll(one, query) && withoutCompany - cheapest.cost() <= query.blockSize();
-    }
-
-    private static long restOf(CandidateCost one) {
-        Terms terms = one.terms();
-        return one.cost() - terms.get("uncached") - terms.get("delay") - terms.get("eviction");
-    }
-
-    private static CandidateCost best(List<CandidateCost> asGood, RouteQuery query) {
-        CandidateCost best = asGood.getFirst();
-        for (CandidateCost each : asGood) {
-            best = goesBefore(each, best, query) ? each : best;
+        @Override
+        public int size() {
+            return costs.length;
         }
-        return best;
-    }
 
-    private static boolean goesBefore(CandidateCost one, CandidateCost other, RouteQuery query) {
-        boolean holdsAll = holdsAll(one, query);
-        if (holdsAll != holdsAll(other, query)) {
-            return holdsAll;
+        @Override
+        public long cost(int number) {
+            return costs[number];
         }
-        if (holdsAll && Math.abs(one.cost() - other.cost()) > query.blockSize()) {
-            return one.cost() < other.cost();                      // company is worth a wait only where it is not elsewhere
-        }
-        return one.candidate().lastChosen() < other.candidate().lastChosen();
-    }
 
-    /** One token at least is always computed, hence up to a block. */
-    private static boolean holdsAll(CandidateCost one, RouteQuery query) {
-        return one.candidate().matchedBlocks() > 0 && one.candidate().uncachedTokens(query) <= query.blockSize();
-    }
+        @Override
+        public Candidate candidate(int number) {
+            return candidates.get(number);
+        }
 
-    private static RouteReason reason(CandidateCost best, List<CandidateCost> open, List<CandidateCost> asGood) {
-        if (open.size() == 1) {
-            return RouteReason.ONLY_ONE;
+        @Override
+        public CandidateCost get(int number) {
+            Candidate candidate = candidates.get(number);
+            return new CandidateCost(candidate, costs[number], parts(candidate).terms());
         }
-        int mostMatched = open.stream().mapToInt(each -> each.candidate().matchedBlocks()).max().orElseThrow();
-        if (mostMatched > 0 && best.candidate().matchedBlocks() == mostMatched) {
-            return RouteReason.PREFIX;
+
+        boolean anyoneIsHealthy() {
+            for (int i = 0; i < costs.length; i++) {
+                if (candidates.get(i).health() == HealthState.HEALTHY) {
+                    return true;
+                }
+            }
+            return false;
         }
-        return asGood.size() > 1 ? RouteReason.TURN : RouteReason.LOAD;
+
+        private Parts parts(Candidate candidate) {
+            long uncached = candidate.uncachedTokens(query);
+            return new Parts(uncached, -sparedTokens(candidate), Math.round(uncached * delayShare),
+                    Math.round(weights.eviction() * uncached * query.reuse() * candidate.fullness()),
+                    candidate.pendingTokens(),
+                    Math.round(weights.queuedRequest() * candidate.fixedTokens() * candidate.pendingRequests()),
+                    Math.round(weights.stream() * query.promptTokens() * candidate.rowsOverUsualStep(FEW_STREAMS)),
+                    (long) weights.missingSlot() * candidate.missingSlots(), candidate.memoryTokens(query),
+                    Math.round(weights.failure() * candidate.failureShare()));
+        }
+
+        /** In a full cache nothing of it is spared: the copy takes somebody's place there, and will not last. */
+        private long sparedTokens(Candidate candidate) {
+            double blocks = 0;
+            for (int i = 0; i < sparedShares.length; i++) {
+                int shallower = i + 1 < sparedShares.length ? query.uses().get(i + 1).blocks() : 0;
+                int copied = query.uses().get(i).blocks() - Math.max(shallower, candidate.matchedBlocks());
+                blocks += sparedShares[i] * Math.max(0, copied);
+            }
+            return Math.round(blocks * query.blockSize() * (1 - candidate.fullness()));
+        }
+
+        /**
+         * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to
+         * compute this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits
+         * for the first instead of being computed beside it. What those add who have no first token either is the price of
+         * that company, a step each now and a row each later, and not counted. Not so once its running answers weigh.
+         */
+        boolean isAsGood(int one, int cheapest) {
+            int fewerBlocks = candidates.get(cheapest).matchedBlocks() - candidates.get(one).matchedBlocks();
+            boolean isNearlyAsGood = fewerBlocks <= 1 && rests[one] - rests[cheapest] <= query.blockSize();
+            return isNearlyAsGood
+                    || holdsAll(one) && withoutCompany[one] - costs[cheapest] <= query.blockSize();
+        }
+
+        boolean goesBefore(int one, int other) {
+            boolean holdsAll = holdsAll(one);
+            if (holdsAll != holdsAll(other)) {
+                return holdsAll;
+            }
+            if (holdsAll && Math.abs(costs[one] - costs[other]) > query.blockSize()) {
+                return costs[one] < costs[other];                  // company is worth a wait only where it is not elsewhere
+            }
+            return candidates.get(one).lastChosen() < candidates.get(other).lastChosen();
+        }
+
+        /** One token at least is always computed, hence up to a block. */
+        private boolean holdsAll(int one) {
+            Candidate candidate = candidates.get(one);
+            return candidate.matchedBlocks() > 0 && candidate.uncachedTokens(query) <= query.blockSize();
+        }
     }
 }

@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * How hard the workers of one revision work, and how much of its prompts they find cached, as this router has seen it
- * lately. Those that get no requests are no measure. Its owner's lock guards it.
+ * lately. Those that get no requests are no measure. Written under its owner's lock, read by anybody.
  */
 final class FleetPressure {
 
@@ -13,31 +13,35 @@ final class FleetPressure {
     private static final double BUSY_SECONDS = 2;
     /** Prompts of so many tokens say as much as all before them. */
     private static final double REUSE_TOKENS = 1_000_000;
+    private static final long NEVER = Long.MIN_VALUE;
 
-    private double busyShare;
-    private double reuse;
-    private long lastNanos;
-    private boolean hasSeen;
+    private volatile Seen seen = new Seen(0, NEVER);
+    private volatile double reuse;
+
+    /** @param nanos when it was seen */
+    private record Seen(double busyShare, long nanos) {}
 
     /** The share of workers with prompts to compute, as {@link #observe} would leave it. Changes nothing. */
     double busyShare(List<Candidate> candidates, long nowNanos) {
         int healthy = 0;
         int busy = 0;
-        for (Candidate each : candidates) {
+        for (int i = 0; i < candidates.size(); i++) {
+            Candidate each = candidates.get(i);
             boolean counts = each.health() == HealthState.HEALTHY;
             healthy += counts ? 1 : 0;
             busy += counts && each.pendingTokens() > 0 ? 1 : 0;
         }
-        if (!hasSeen || healthy == 0) {
-            return busyShare;
+        Seen last = seen;
+        if (last.nanos == NEVER || healthy == 0) {
+            return last.busyShare;
         }
-        double seconds = Math.max(0, nowNanos - lastNanos) / 1e9;
-        return busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * ((double) busy / healthy - busyShare);
+        double seconds = Math.max(0, nowNanos - last.nanos) / 1e9;
+        return last.busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * ((double) busy / healthy - last.busyShare);
     }
 
     /** As it was last observed, 0 to 1. */
     double busyShare() {
-        return busyShare;
+        return seen.busyShare;
     }
 
     /** Share of prompts' tokens that were expected to be cached where they were sent. */
@@ -45,11 +49,9 @@ final class FleetPressure {
         return reuse;
     }
 
-    /** A request is about to be placed. @param candidates at least one */
-    void observe(List<Candidate> candidates, long nowNanos) {
-        busyShare = busyShare(candidates, nowNanos);
-        lastNanos = nowNanos;
-        hasSeen = true;
+    /** A request is about to be placed. @param busyShare as of now, see {@link #busyShare(List, long)} */
+    void observe(double busyShare, long nowNanos) {
+        seen = new Seen(busyShare, nowNanos);
     }
 
     void placed(int cachedTokens, int promptTokens) {

@@ -1,31 +1,28 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.HoldWatch;
 
 /** A request's booking at its worker. Safe for use by several threads; every call after the first has no effect. */
 public final class InFlightRequest implements AutoCloseable {
 
     private final RequestRouter router;
-    private final FleetWorker worker;
-    private final WorkerLedger.Entry entry;
+    private final Booking booking;
     private final HoldWatch hold;
 
-    InFlightRequest(RequestRouter router, FleetWorker worker, WorkerLedger.Entry entry) {
+    InFlightRequest(RequestRouter router, Booking booking) {
         this.router = router;
-        this.worker = worker;
-        this.entry = entry;
-        this.hold = new HoldWatch(worker);
+        this.booking = booking;
+        this.hold = new HoldWatch(booking.worker);
     }
 
     /** The prompt is computed: its tokens are pending no more. */
     public void firstToken() {
-        router.firstToken(worker, entry, /* isTimed */ !hold.wasHeld());
+        router.firstToken(booking, /* isTimed */ !hold.wasHeld());
     }
 
     /** The request is over, in whatever way. */
     @Override
     public void close() {
-        router.close(worker, entry);
+        router.close(booking);
     }
 }

@@ -21,34 +21,26 @@ final class PromptHistory {
         this.keysPerGeneration = blockCount / 2;
     }
 
-    PromptHistory copy() {
-        var copy = new PromptHistory(2 * keysPerGeneration);
-        for (long key : recent.toArray()) {
-            copy.recent.add(key);
-        }
-        for (long key : older.toArray()) {
-            copy.older.add(key);
-        }
-        return copy;
-    }
-
-    void add(long[] keys) {
-        int count = Math.min(keys.length, keysPerGeneration);
-        int known = LeadingBlocks.count(count, block -> recent.contains(keys[block]));
+    /** @param chain of a prompt's full blocks */
+    void add(BlockHashChain chain) {
+        int count = Math.min(chain.blockCount(), keysPerGeneration);
+        int known = LeadingBlocks.count(count, block -> recent.contains(chain.key(block)));
         if (recent.size() + count - known > keysPerGeneration) {
             older = recent;
             recent = new KeySet();
         }
         for (int block = 0; block < count; block++) {
-            recent.add(keys[block]);
+            recent.add(chain.key(block));
         }
     }
 
     void clear() {
-        if (recent.size() > 0) {                                   // an older one has a recent one
-            recent.clear();
-            older.clear();
-        }
+        recent.clear();
+        older.clear();
+    }
+
+    boolean isEmpty() {
+        return recent.size() == 0;                                 // an older one has a recent one
     }
 
     /** Leading blocks of the chain that one of the generations knows. */

@@ -1,6 +1,7 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.Ability;
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.Fleet;
@@ -8,19 +9,19 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
-import dev.warmpath.router.health.WorkerHealth;
+import dev.warmpath.router.health.Standing;
 import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
 import dev.warmpath.router.routing.RouteDecision.Routed;
+import dev.warmpath.router.routing.RouteResult.Placed;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
@@ -49,9 +50,16 @@ import org.slf4j.LoggerFactory;
  * to show that it has recovered. It is the client of that request who pays for it, so the share is small, and all
  * ejected workers together have one.
  *
- * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The prompt is
- * matched before, without it; what the index learns in between is missed by that one decision. Under the lock the index
- * is asked only whether prompts that were computed a moment ago have arrived, one key for each.
+ * <p>Safe for use by several threads, which think at the same time: a lock is held while the books are read, and again
+ * while the choice is booked, a microsecond each. What others have booked in between is looked at then: if it went to the
+ * chosen worker, or brings a worker more of this prompt than was counted, the request is thought about again.
+ * <pre>
+ *   look    lock   what the prompt shares with requests in flight
+ *   weigh          the index is asked, then every worker's numbers are read, then the policy
+ *   book    lock   nothing in the way: booked; else from the beginning, the third time with the lock held throughout
+ * </pre>
+ * The index is asked after the books, so that blocks which pass from a promise to the index meanwhile count at least
+ * once.
  */
 public final class RequestRouter {
 
@@ -65,12 +73,11 @@ public final class RequestRouter {
     private final PolicyPlan plan;
     private final RandomGenerator random;
     private final LongSupplier nanoTime;
-    private final RouterId self;
-    private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
+    private final Books books;
     /** By revision of a model, each of which has workers of its own; those that came first give way to too many. */
-    private final Map<String, FleetPressure> pressures = new LinkedHashMap<>() {
+    private final Map<String, OneRevision> revisions = new LinkedHashMap<>() {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, FleetPressure> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, OneRevision> eldest) {
             return size() > MAX_REVISIONS;
         }
     };
@@ -79,7 +86,20 @@ public final class RequestRouter {
     private long decisions;
     private long trialDecision = -DECISIONS_PER_TRIAL;
     private long trialNanos;
-    private boolean shadowHasFailed;
+    private volatile boolean shadowHasFailed;
+
+    /** What is kept of a revision of a model. */
+    private static final class OneRevision {
+        final FleetPressure pressure = new FleetPressure();
+        @Nullable Crew crew;
+    }
+
+    /** What is to become of one request. @param isFirstTry whether nobody has failed it yet */
+    private record Task(TokenizedPrompt prompt, List<FleetWorker> workers, LeftOut leftOut, boolean isFirstTry) {}
+
+    /** A decision that is thought through. @param shadow what the other policy says of it, or null */
+    private record Thought(Deliberation by, double busyShare, RouteQuery query, RoutingPolicy policy, Choice choice,
+            @Nullable Choice shadow) {}
 
     /**
      * One beyond what a worker computes at the same time for each so many, so that its next step is not short of a
@@ -88,6 +108,8 @@ public final class RequestRouter {
     private static final int SEQUENCES_PER_SPARE = 16;
     /** More prompts than take it so long to compute make a worker no faster. */
     private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
+    /** Lost races after which a decision is made with the lock held. */
+    private static final int MOST_LOST = 2;
     /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
     private static final int SHARE = 4;
 
@@ -104,7 +126,7 @@ public final class RequestRouter {
     /** @param random for policies that draw; used under the lock only */
     RequestRouter(Fleet fleet, PrefixIndex index, PolicyPlan plan, RandomGenerator random, LongSupplier nanoTime,
             RouterId self) {
-        this.self = self;
+        this.books = new Books(self);
         this.fleet = fleet;
         this.index = index;
         this.plan = plan;
@@ -125,7 +147,7 @@ public final class RequestRouter {
         if (ready.able().isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
-        return explain(prompt, ready.able(), index.match(prompt.chain(), prompt.reusableBlocks()), leftOut);
+        return explain(new Task(prompt, ready.able(), leftOut, /* isFirstTry */ true));
     }
 
     /**
@@ -147,7 +169,7 @@ public final class RequestRouter {
         int own = 0;
         boolean someoneIsFree = false;
         for (FleetWorker worker : ready) {
-            WorkerLedger ledger = ledger(worker);
+            WorkerLedger ledger = books.ledger(worker);
             int taken = ledger.booked().requests();
             int size = worker.maxSequences() + worker.maxSequences() / SEQUENCES_PER_SPARE;
             int left = size - taken - ledger.loadOfOthers().requests();
@@ -187,16 +209,15 @@ public final class RequestRouter {
      */
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds, Set<Ability> needed) {
         Ready ready = Ready.of(fleet.workers(prompt.model()), needed);
-        List<FleetWorker> workers =
-                ready.able().stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
+        List<FleetWorker> workers = excludedWorkerIds.isEmpty() ? ready.able()
+                : ready.able().stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
         LeftOut leftOut = LeftOut.of(
                 excludedWorkerIds, fleet.unready(prompt.model()), ready.unable(), RouteSnapshot.MAX_KEPT);
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
                     ready.able().isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
-        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut,
-                excludedWorkerIds.isEmpty());
+        return place(new Task(prompt, workers, leftOut, excludedWorkerIds.isEmpty()));
     }
 
     /** The ready workers, by whether they would answer as the request wants. */
@@ -206,91 +227,248 @@ public final class RequestRouter {
             if (needed.isEmpty()) {
                 return new Ready(workers, List.of());
             }
+            if (workers.stream().allMatch(worker -> worker.isAble(needed))) {
+                return new Ready(workers, List.of());              // the fleet's own list, whose arrays are kept
+            }
             Map<Boolean, List<FleetWorker>> byAbility =
                     workers.stream().collect(Collectors.partitioningBy(worker -> worker.isAble(needed)));
             return new Ready(byAbility.get(true), byAbility.get(false));
         }
     }
 
-    private synchronized Routed explain(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut) {
-        long now = nanoTime.getAsLong();
-        var depths = new PrefixDepths();
-        List<Candidate> candidates = candidates(prompt, workers, match, depths, now);
-        FleetPressure pressure = pressures.getOrDefault(prompt.model().revision(), new FleetPressure());
-        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse(),
-                depths.uses());
-        RoutingPolicy policy = plan.decidesOn(query);
-        Choice choice = policy.choose(query, candidates);
-        return routed(policy, choice, workers.get(choice.chosen()), RouteSnapshot.whole(query, choice, leftOut),
-                shadow(query, candidates, choice, /* stands */ false));
+    private Routed explain(Task task) {
+        Thought thought = weigh(task, look(task, /* stands */ false), /* stands */ false);
+        Choice choice = thought.choice;
+        Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
+                RouteSnapshot.whole(thought.query, choice, task.leftOut));
+        giveBack(thought.by);
+        return routed;
     }
 
-    private synchronized RouteResult place(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut,
-            boolean isFirstTry) {
-        long now = nanoTime.getAsLong();
-        decisions++;
-        for (FleetWorker worker : workers) {
-            ledger(worker).settle(indexWord(worker, worker.indexAge(now), now));
+    private Placed place(Task task) {
+        for (int lost = 0; lost < MOST_LOST; lost++) {
+            Placed placed = tryToPlace(task);
+            if (placed != null) {
+                return placed;
+            }
         }
-        var depths = new PrefixDepths();
-        List<Candidate> candidates = candidates(prompt, workers, match, depths, now);
-        // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
-        FleetWorker tried = isFirstTry ? dueForTrial(workers, candidates, now) : null;
-        FleetPressure pressure = pressures.computeIfAbsent(prompt.model().revision(), _ -> new FleetPressure());
-        if (isFirstTry) {
-            pressure.observe(candidates, now);
+        synchronized (this) {
+            return Objects.requireNonNull(tryToPlace(task), "nobody else books while the lock is held");
         }
-        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(), pressure.reuse(), depths.uses());
-        nextDraw = random.nextLong();
-        RoutingPolicy policy = plan.decidesOn(query);
-        Choice choice = policy.choose(query, candidates);
-        policy.chose(query, choice.candidate());
-        @Nullable ShadowChoice shadow = shadow(query, candidates, choice, /* stands */ true);
-        if (tried != null) {
-            choice = choice.tryOut(workers.indexOf(tried));
-        }
-        FleetWorker worker = workers.get(choice.chosen());
-        Routed routed = routed(policy, choice, worker, RouteSnapshot.bounded(query, choice, leftOut), shadow);
-        pressure.placed(routed.cachedTokens(), prompt.length());
-        WorkerLedger ledger = ledger(worker);
-        boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
-        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), prompt.choices(),
-                routed.cachedTokens(), hasSlot, decisions, now);
-        return new RouteResult.Placed(prompt, routed, worker, new InFlightRequest(this, worker, entry));
     }
 
-    /**
-     * A trial is no choice of a policy: what is compared is whom each would have chosen. Nobody's request depends on
-     * it: null, too, where the shadow fails.
-     */
-    private @Nullable ShadowChoice shadow(RouteQuery query, List<Candidate> candidates, Choice live, boolean stands) {
+    private @Nullable Placed tryToPlace(Task task) {
+        Thought thought = weigh(task, look(task, /* stands */ true), /* stands */ true);
+        Choice choice = thought.choice;
+        Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
+                RouteSnapshot.bounded(thought.query, choice, task.leftOut));
+        return book(task, thought, routed);
+    }
+
+    // ---- look
+
+    /** @param stands false: nobody is going to book, and nothing changes */
+    private synchronized Deliberation look(Task task, boolean stands) {
+        OneRevision revision = revision(task.prompt);
+        Deliberation by = crew(revision, task).take();
+        by.nowNanos = nanoTime.getAsLong();
+        books.expire(by.nowNanos);
+        by.bookings = books.bookings();
+        by.draw = nextDraw;
+        by.doubtfulCount = 0;
+        by.knownCount = 0;
+        if (stands) {
+            nextDraw = random.nextLong();
+            by.doubtfulCount = books.doubtful(by.doubtful);
+        }
+        books.share(task.prompt.chain(), task.prompt.reusableBlocks(), by.shared);
+        return by;
+    }
+
+    private OneRevision revision(TokenizedPrompt prompt) {
+        return revisions.computeIfAbsent(prompt.model().revision(), _ -> new OneRevision());
+    }
+
+    /** Of all ready workers it is kept; whoever goes without some of them pays for an own one. */
+    private Crew crew(OneRevision revision, Task task) {
+        Crew known = revision.crew;
+        if (known != null && known.consistsOf(task.workers)) {
+            return known;
+        }
+        var crew = new Crew(task.workers, books, revision.pressure);
+        if (task.workers == fleet.workers(task.prompt.model())) {
+            revision.crew = crew;
+        }
+        return crew;
+    }
+
+    // ---- weigh
+
+    private Thought weigh(Task task, Deliberation by, boolean stands) {
+        TokenizedPrompt prompt = task.prompt;
+        askAboutDoubtful(by);
+        PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
+        StepCost usual = usualCost(task.workers);
+        for (int i = 0; i < task.workers.size(); i++) {
+            weigh(prompt, by, i, match, usual, stands);
+        }
+        FleetPressure pressure = by.crew.pressure();
+        double busyShare = task.isFirstTry ? pressure.busyShare(by.candidates, by.nowNanos) : pressure.busyShare();
+        RouteQuery query = prompt.query(by.draw, busyShare, pressure.reuse(), by.shared.uses());
+        RoutingPolicy policy = plan.decidesOn(query);
+        Choice choice = policy.choose(query, by.candidates);
+        return new Thought(by, busyShare, query, policy, choice, shadow(query, by.candidates));
+    }
+
+    /** Notes which promises the index has kept. */
+    private void askAboutDoubtful(Deliberation by) {
+        for (int i = 0; i < by.doubtfulCount; i++) {
+            Booking promise = Objects.requireNonNull(by.doubtful[i]);
+            by.doubtful[i] = null;
+            if (isKnown(promise, by.nowNanos)) {
+                by.doubtful[by.knownCount++] = promise;
+            }
+        }
+    }
+
+    /** Whether the index has its blocks, in step with the worker. */
+    private boolean isKnown(Booking booking, long now) {
+        return booking.chain.blockCount() > 0 && booking.worker.indexAge(now).isInStep()
+                && index.holds(booking.worker.keys(), booking.lastKey());
+    }
+
+    private void weigh(TokenizedPrompt prompt, Deliberation by, int place, PrefixMatch match, StepCost usual,
+            boolean stands) {
+        FleetWorker worker = by.crew.workers().get(place);
+        WorkerLedger ledger = by.crew.ledger(place);
+        Candidates candidates = by.candidates;
+        IndexAge age = worker.indexAge(by.nowNanos);
+        IndexGrade grade = worker.gradeOf(age);
+        Standing standing = worker.health().standing();
+        candidates.trust(place, age, grade, standing.state(by.nowNanos), standing.failureShare(by.nowNanos));
+
+        int indexed = match.blocks(worker.keys());
+        int running = by.shared.running(ledger.slot());
+        int own = age.isInStep()
+                // what runs and was known counts as far as the index still has it: in full, whatever it is believed
+                ? Math.max(by.shared.promised(ledger.slot()), Math.min(running, indexed))
+                : Math.max(by.shared.promised(ledger.slot()), Math.max(running, history(prompt, ledger, grade)));
+        if (stands && ledger.hasHistory() && !WorkerLedger.isHistoryRead(age.isInStep(), grade)) {
+            forgetHistory(ledger);
+        }
+        int believed = (int) Math.round(indexed * standing.credit());
+        candidates.blocks(place, grade == IndexGrade.LOAD ? 0 : Math.max(believed, own), running,
+                grade.isInTime() ? indexed : 0, worker.events().position().setSize());
+
+        Heartbeat last = worker.heartbeat();
+        if (stands && !ledger.hasHeard(last)) {
+            hear(ledger, last);
+        }
+        candidates.load(place, ledger.booked(), ledger.loadOfOthers(last), ledger.lastChosen());
+        StepCost told = worker.stepCost();
+        candidates.stepCost(place, told == null ? usual : told);
+    }
+
+    private synchronized void hear(WorkerLedger ledger, @Nullable Heartbeat heartbeat) {
+        ledger.hear(heartbeat);
+    }
+
+    private int history(TokenizedPrompt prompt, WorkerLedger ledger, IndexGrade grade) {
+        if (grade == IndexGrade.LOAD || !ledger.hasHistory()) {
+            return 0;
+        }
+        synchronized (this) {
+            return ledger.historyBlocks(prompt.chain(), prompt.reusableBlocks());
+        }
+    }
+
+    private synchronized void forgetHistory(WorkerLedger ledger) {
+        ledger.forgetHistory();
+    }
+    /** Nobody's request depends on it: null, too, where the shadow fails. */
+    private @Nullable Choice shadow(RouteQuery query, List<Candidate> candidates) {
         RoutingPolicy shadow = plan.shadow();
         if (shadow == null) {
             return null;
         }
         try {
-            Choice choice = shadow.choose(query, candidates);
-            if (stands) {
-                shadow.chose(query, choice.candidate());
-            }
-            return ShadowChoice.of(query, shadow, choice, live);
+            return shadow.choose(query, candidates);
         } catch (RuntimeException e) {
-            if (!shadowHasFailed) {
-                shadowHasFailed = true;
-                log.warn("The shadow {} has failed; requests go on without it, and this is said once",
-                        shadow.name().text(), e);
-            }
+            shadowHasFailed(shadow, e);
             return null;
         }
     }
 
-    private static Routed routed(RoutingPolicy policy, Choice choice, FleetWorker worker, RouteSnapshot snapshot,
-            @Nullable ShadowChoice shadow) {
+    private void shadowHasFailed(RoutingPolicy shadow, RuntimeException why) {
+        if (!shadowHasFailed) {
+            shadowHasFailed = true;
+            log.warn("The shadow {} has failed; requests go on without it, and this is said once",
+                    shadow.name().text(), why);
+        }
+    }
+
+    /**
+     * A trial is no choice of a policy: what is compared with a shadow is whom each would have chosen.
+     *
+     * @param choice the policy's own, or a trial
+     */
+    private Routed routed(Thought thought, Choice choice, FleetWorker worker, RouteSnapshot snapshot) {
         long workTokens = choice.candidate().workTokens(snapshot.query());
-        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
-                worker.health().expectedFirstTokenNanos(workTokens), snapshot, shadow);
+        RoutingPolicy shadow = plan.shadow();
+        return new Routed(thought.policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
+                worker.health().expectedFirstTokenNanos(workTokens), snapshot,
+                shadow == null || thought.shadow == null ? null
+                        : ShadowChoice.of(thought.query, shadow, thought.shadow, thought.choice));
+    }
+
+    // ---- book
+
+    /** @return null if others have booked meanwhile what changes the choice */
+    private synchronized @Nullable Placed book(Task task, Thought thought, Routed routed) {
+        Deliberation by = thought.by;
+        for (int i = 0; i < by.knownCount; i++) {
+            books.isKnown(Objects.requireNonNull(by.doubtful[i]));
+            by.doubtful[i] = null;
+        }
+        if (by.isOutdated(books, task.prompt, thought.choice.chosen())) {
+            by.crew.giveBack(by);
+            return null;
+        }
+        decisions++;
+        // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
+        FleetWorker tried = task.isFirstTry ? dueForTrial(task.workers, by) : null;
+        Routed decision = tried == null ? routed : trial(task, thought, tried);
+        FleetPressure pressure = by.crew.pressure();
+        if (task.isFirstTry) {
+            pressure.observe(thought.busyShare, by.nowNanos);
+        }
+        pressure.placed(decision.cachedTokens(), task.prompt.length());
+        stands(thought);
+        FleetWorker worker = tried == null ? task.workers.get(thought.choice.chosen()) : tried;
+        Booking booking = books.book(worker, task.prompt, decision.cachedTokens(), decisions, by.nowNanos);
+        by.crew.giveBack(by);
+        return new Placed(task.prompt, decision, worker, new InFlightRequest(this, booking));
+    }
+
+    private Routed trial(Task task, Thought thought, FleetWorker tried) {
+        Choice choice = thought.choice.tryOut(task.workers.indexOf(tried));
+        return routed(thought, choice, tried, RouteSnapshot.bounded(thought.query, choice, task.leftOut));
+    }
+
+    private void stands(Thought thought) {
+        thought.policy.chose(thought.query, thought.choice.candidate());
+        RoutingPolicy shadow = plan.shadow();
+        if (shadow != null && thought.shadow != null) {
+            try {
+                shadow.chose(thought.query, thought.shadow.candidate());
+            } catch (RuntimeException e) {
+                shadowHasFailed(shadow, e);
+            }
+        }
+    }
+
+    private synchronized void giveBack(Deliberation done) {
+        done.crew.giveBack(done);
     }
 
     /**
@@ -298,10 +476,11 @@ public final class RequestRouter {
      * where requests are rare, over all workers that need one. Null while everybody is healthy, or nobody is: then the
      * requests go there anyway.
      */
-    private @Nullable FleetWorker dueForTrial(List<FleetWorker> workers, List<Candidate> candidates, long now) {
+    private @Nullable FleetWorker dueForTrial(List<FleetWorker> workers, Deliberation by) {
+        long now = by.nowNanos;
         boolean tooSoon = decisions - trialDecision < DECISIONS_PER_TRIAL
                 && now - trialNanos < LONGEST_WITHOUT_TRIAL.toNanos();
-        if (tooSoon || candidates.stream().noneMatch(each -> each.health() == HealthState.HEALTHY)) {
+        if (tooSoon || !by.isMixed()) {
             return null;
         }
         FleetWorker due = null;
@@ -321,23 +500,6 @@ public final class RequestRouter {
         return due;
     }
 
-    /**
-     * In the order of the workers. Reads the books and changes nothing in them.
-     *
-     * @param depths takes whom the prompt shares its beginning with
-     */
-    private List<Candidate> candidates(TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match,
-            PrefixDepths depths, long now) {
-        StepCost usual = usualCost(workers);
-        List<Candidate> candidates = new ArrayList<>(workers.size());
-        for (FleetWorker worker : workers) {
-            WorkerLedger known = ledgers.get(worker);
-            candidates.add(candidate(prompt, worker, known == null ? emptyLedger(worker) : known,
-                    match.blocks(worker.keys()), depths, usual, now));
-        }
-        return candidates;
-    }
-
     /** Of a worker that has not told what its steps take: as one that runs the same model. */
     private static StepCost usualCost(List<FleetWorker> workers) {
         for (FleetWorker worker : workers) {
@@ -349,91 +511,22 @@ public final class RequestRouter {
         return StepCost.USUAL;
     }
 
-    private WorkerLedger.IndexWord indexWord(FleetWorker worker, IndexAge age, long now) {
-        return new WorkerLedger.IndexWord(age.isInStep(), worker.gradeOf(age), now,
-                key -> index.holds(worker.keys(), key));
+    // ---- what becomes of it
+
+    synchronized void firstToken(Booking booking, boolean isTimed) {
+        books.firstToken(booking, isTimed, nanoTime.getAsLong());
     }
 
-    private Candidate candidate(TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks,
-            PrefixDepths depths, StepCost usual, long now) {
-        IndexAge age = worker.indexAge(now);
-        WorkerLedger.IndexWord word = indexWord(worker, age, now);
-        IndexGrade grade = word.grade();
-        WorkerLedger.Load own = ledger.booked();
-        WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
-        WorkerHealth health = worker.health();
-        int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks(), word);
-        StepCost told = worker.stepCost();
-        int believedBlocks = (int) Math.round(indexedBlocks * health.credit());
-        return new Candidate(
-                worker.id(),
-                matchedBlocks(grade, believedBlocks, ownBlocks),
-                own.pendingTokens() + others.pendingTokens(),
-                own.pendingRequests() + others.pendingRequests(),
-                own.requests() + others.requests(),
-                worker.maxSequences(),
-                own.blocks() + others.blocks(),
-                ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks(), depths),
-                worker.blockCount(),
-                ledger.lastChosen(),
-                age,
-                grade,
-                health.state(now),
-                health.failureShare(now),
-                grade.isInTime() ? indexedBlocks : 0,
-                worker.events().position().setSize(),
-                worker.keys().blockCount(),
-                own.contextTokens() + others.contextTokens(),
-                told == null ? usual : told);
-    }
-
-    private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {
-        return switch (grade) {
-            case EXACT, ASSUMED, HISTORY -> Math.max(indexedBlocks, ownBlocks);
-            case LOAD -> 0;
-        };
-    }
-
-    synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry, boolean isTimed) {
-        WorkerLedger ledger = ledgers.get(worker);                 // absent once the worker is gone and forgotten
-        if (ledger != null) {
-            ledger.hear(worker.heartbeat());
-            ledger.firstToken(entry, isTimed, nanoTime.getAsLong());
-        }
-    }
-
-    synchronized void close(FleetWorker worker, WorkerLedger.Entry entry) {
-        WorkerLedger ledger = ledgers.get(worker);
-        if (ledger != null) {
-            ledger.hear(worker.heartbeat());
-            long now = nanoTime.getAsLong();
-            IndexAge age = worker.indexAge(now);
-            ledger.close(entry, age.isInStep(), worker.gradeOf(age), now);
+    void close(Booking booking) {
+        long now = nanoTime.getAsLong();
+        boolean isKnown = isKnown(booking, now);                   // asked before: the lock is everybody's
+        synchronized (this) {
+            books.close(booking, isKnown, now);
         }
     }
 
     /** Requests of this router that are placed and not closed, over all workers. */
     public synchronized int inFlight() {
-        int requests = 0;
-        for (WorkerLedger ledger : ledgers.values()) {
-            requests += ledger.booked().requests();
-        }
-        return requests;
-    }
-
-    /** The books on a worker, with its last heartbeat taken in. */
-    private WorkerLedger ledger(FleetWorker worker) {
-        WorkerLedger ledger = ledgers.get(worker);
-        if (ledger == null) {
-            ledgers.keySet().removeIf(FleetWorker::isGone);
-            ledger = emptyLedger(worker);
-            ledgers.put(worker, ledger);
-        }
-        ledger.hear(worker.heartbeat());
-        return ledger;
-    }
-
-    private WorkerLedger emptyLedger(FleetWorker worker) {
-        return new WorkerLedger(self, worker.blockSize(), worker.blockCount());
+        return books.inFlight();
     }
 }

@@ -1,10 +1,9 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.router.fleet.IndexGrade;
-import java.util.ArrayList;
-import java.util.Comparator;
+import dev.warmpath.router.health.HealthState;
+import java.util.Arrays;
 import java.util.List;
-import java.util.PriorityQueue;
 
 /**
  * What was known when a request was placed, to be shown and logged later. Of a large fleet it keeps the candidates that
@@ -26,54 +25,49 @@ public record RouteSnapshot(
 
     /** All of them, for whoever asks for an explanation. */
     static RouteSnapshot whole(RouteQuery query, Choice choice, LeftOut leftOut) {
-        return of(query, choice, choice.costs(), leftOut);
+        return of(query, choice, List.copyOf(choice.costs()), leftOut);
     }
 
     /** At most {@value #MAX_KEPT} of them. */
     static RouteSnapshot bounded(RouteQuery query, Choice choice, LeftOut leftOut) {
-        List<CandidateCost> all = choice.costs();
-        return of(query, choice, all.size() <= MAX_KEPT ? all : cheapest(all, choice.chosen()), leftOut);
+        Costs all = choice.costs();
+        return of(query, choice, all.size() <= MAX_KEPT ? List.copyOf(all) : cheapest(all, choice.chosen()), leftOut);
     }
 
+    /** The grade and the most matched blocks are of all candidates, kept or not. */
     private static RouteSnapshot of(RouteQuery query, Choice choice, List<CandidateCost> kept, LeftOut leftOut) {
-        List<CandidateCost> all = choice.costs();
-        return new RouteSnapshot(query, all.size(), worstGrade(all), mostMatchedBlocks(all), kept, leftOut);
-    }
-
-    private static List<CandidateCost> cheapest(List<CandidateCost> all, int chosen) {
-        Comparator<Integer> dearestFirst = Comparator.<Integer>comparingLong(i -> all.get(i).cost()).reversed();
-        var kept = new PriorityQueue<>(MAX_KEPT, dearestFirst);
-        for (int i = 0; i < all.size(); i++) {
-            if (i == chosen) {
-                continue;
-            }
-            if (kept.size() < MAX_KEPT - 1) {
-                kept.add(i);
-            } else if (all.get(i).cost() < all.get(kept.element()).cost()) {
-                kept.remove();
-                kept.add(i);
-            }
-        }
-        List<Integer> places = new ArrayList<>(kept);
-        places.add(chosen);
-        return places.stream().sorted().map(all::get).toList();
-    }
-
-    private static IndexGrade worstGrade(List<CandidateCost> candidates) {
+        Costs all = choice.costs();
         IndexGrade worst = IndexGrade.EXACT;
-        for (CandidateCost each : candidates) {
-            IndexGrade grade = each.candidate().grade();
-            worst = grade.compareTo(worst) > 0 ? grade : worst;
+        int most = 0;
+        int mostHealthy = -1;
+        for (int i = 0; i < all.size(); i++) {
+            Candidate each = all.candidate(i);
+            worst = each.grade().compareTo(worst) > 0 ? each.grade() : worst;
+            most = Math.max(most, each.matchedBlocks());
+            if (each.health() == HealthState.HEALTHY) {
+                mostHealthy = Math.max(mostHealthy, each.matchedBlocks());
+            }
         }
-        return worst;
+        // what an ejected one holds is given up for nothing but its faults, unless all are
+        return new RouteSnapshot(query, all.size(), worst, mostHealthy < 0 ? most : mostHealthy, kept, leftOut);
     }
 
-    /** Of those that could be chosen: what an ejected one holds is given up for nothing but its faults. */
-    private static int mostMatchedBlocks(List<CandidateCost> candidates) {
-        int most = 0;
-        for (CandidateCost each : CandidateCost.open(candidates)) {
-            most = Math.max(most, each.candidate().matchedBlocks());
+    /** In their order. */
+    private static List<CandidateCost> cheapest(Costs all, int chosen) {
+        int[] kept = new int[MAX_KEPT];
+        int count = 0;
+        for (int i = 0; i < all.size(); i++) {
+            long cost = all.cost(i);
+            if (i != chosen && (count < MAX_KEPT - 1 || cost < all.cost(kept[count - 1]))) {
+                int place = count < MAX_KEPT - 1 ? count++ : count - 1;
+                while (place > 0 && cost < all.cost(kept[place - 1])) {
+                    kept[place] = kept[place - 1];
+                    place--;
+                }
+                kept[place] = i;
+            }
         }
-        return most;
+        kept[count] = chosen;
+        return Arrays.stream(kept, 0, count + 1).sorted().mapToObj(all::get).toList();
     }
 }

@@ -15,21 +15,25 @@ class FleetPressureTest {
 
     private final FleetPressure pressure = new FleetPressure();
 
+    private void observe(List<Candidate> workers, long nowNanos) {
+        pressure.observe(pressure.busyShare(workers, nowNanos), nowNanos);
+    }
+
     @Test
     void a_fleet_that_stays_half_busy_is_taken_for_so_after_some_seconds() {
-        pressure.observe(HALF_BUSY, 0);
+        observe(HALF_BUSY, 0);
         assertThat(pressure.busyShare(HALF_BUSY, 0)).as("for no time yet").isZero();
 
-        pressure.observe(HALF_BUSY, 2 * SECOND);
+        observe(HALF_BUSY, 2 * SECOND);
         assertThat(pressure.busyShare(HALF_BUSY, 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
-        pressure.observe(HALF_BUSY, 20 * SECOND);
+        observe(HALF_BUSY, 20 * SECOND);
         assertThat(pressure.busyShare(HALF_BUSY, 20 * SECOND)).isCloseTo(0.5, within(1e-3));
         assertThat(pressure.busyShare(IDLE, 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
     }
 
     @Test
     void asking_changes_nothing() {
-        pressure.observe(HALF_BUSY, 0);
+        observe(HALF_BUSY, 0);
 
         assertThat(pressure.busyShare(HALF_BUSY, SECOND)).isEqualTo(pressure.busyShare(HALF_BUSY, SECOND));
     }
@@ -46,11 +50,11 @@ class FleetPressureTest {
     @Test
     void workers_that_get_no_requests_are_no_measure() {
         List<Candidate> withEjected = List.of(worker(10), worker(0, HealthState.EJECTED), worker(0, HealthState.EJECTED));
-        pressure.observe(withEjected, 0);
-        pressure.observe(withEjected, 60 * SECOND);
+        observe(withEjected, 0);
+        observe(withEjected, 60 * SECOND);
 
         assertThat(pressure.busyShare()).isCloseTo(1, within(1e-9));
-        pressure.observe(List.of(worker(0, HealthState.EJECTED)), 90 * SECOND);
+        observe(List.of(worker(0, HealthState.EJECTED)), 90 * SECOND);
         assertThat(pressure.busyShare()).as("nobody tells").isCloseTo(1, within(1e-9));
     }
 

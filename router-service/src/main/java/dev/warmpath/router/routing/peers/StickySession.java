@@ -53,7 +53,7 @@ public final class StickySession implements RoutingPolicy {
 
     @Override
     public Choice choose(RouteQuery query, List<Candidate> candidates) {
-        @Nullable String home = homes.get(query.conversation());
+        @Nullable String home = home(query);
         var ranking = Ranking.bySum(candidates, each -> new Terms(TERMS,
                 each.requests(), home == null || each.workerId().equals(home) ? 0 : ELSEWHERE));
         CandidateCost lowest = ranking.lowest();
@@ -61,8 +61,12 @@ public final class StickySession implements RoutingPolicy {
                 ? ranking.because(RouteReason.AFFINITY, lowest) : ranking.byLoad(lowest);
     }
 
+    private synchronized @Nullable String home(RouteQuery query) {
+        return homes.get(query.conversation());
+    }
+
     @Override
-    public void chose(RouteQuery query, Candidate chosen) {
+    public synchronized void chose(RouteQuery query, Candidate chosen) {
         homes.remove(query.conversation());
         homes.put(query.conversation(), chosen.workerId());
         if (homes.size() > maxConversations) {

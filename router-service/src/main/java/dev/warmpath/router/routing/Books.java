@@ -1,0 +1,213 @@
+package dev.warmpath.router.routing;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
+import java.util.ArrayDeque;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this router has placed and is not done with: by worker, in numbers ({@link WorkerLedger}), and by prompt
+ * ({@link PromptTrie}). Its owner's lock guards it.
+ *
+ * <p>A booked prompt's blocks are promised: they count as held by the worker until the index has them, which is known
+ * from its last full block. After a request's end they count for two seconds more, in case the events are late; if it
+ * ended before its first token, its blocks may never have been computed and count no more.
+ *
+ * <pre>
+ *   book --> promised --first token--> doubtful: now and then somebody asks the index --known--> the index's word counts
+ *               '--end--> nothing         '--end--> promised for two seconds at most
+ * </pre>
+ */
+final class Books {
+
+    private static final long LONGEST_EVENT_DELAY_NANOS = 2_000_000_000L;
+    /** Bounds memory when events stay away altogether; the oldest give way. */
+    private static final int MAX_ENDED = 16_384;
+    /** More than are booked while somebody decides, unless he was held up. */
+    private static final int LATEST = 16;
+
+    private final RouterId self;
+    private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
+    private final BitSet usedSlots = new BitSet();
+    private final PromptTrie prompts = new PromptTrie();
+    /** By their ends; some are promised no more. */
+    private final Deque<Booking> ended = new ArrayDeque<>();
+    /** Whose blocks the index should have by now, whoever was asked about longest ago first; likewise. */
+    private final Deque<Booking> doubtful = new ArrayDeque<>();
+    private final Booking[] latest = new Booking[LATEST];
+    private long bookings;
+
+    /** @param self as the requests say that go to the workers */
+    Books(RouterId self) {
+        this.self = self;
+    }
+
+    // ---- workers
+
+    /** The books on a worker, with its last heartbeat taken in. */
+    WorkerLedger ledger(FleetWorker worker) {
+        WorkerLedger ledger = ledgers.get(worker);
+        if (ledger == null) {
+            forgetWhoIsGone();
+            int slot = usedSlots.nextClearBit(0);
+            usedSlots.set(slot);
+            ledger = new WorkerLedger(self, slot, worker.blockCount());
+            ledgers.put(worker, ledger);
+        }
+        ledger.hear(worker.heartbeat());
+        return ledger;
+    }
+
+    private void forgetWhoIsGone() {
+        List<FleetWorker> gone = ledgers.keySet().stream().filter(FleetWorker::isGone).toList();
+        for (FleetWorker worker : gone) {
+            WorkerLedger ledger = ledgers.remove(worker);
+            List.copyOf(ledger.bookings()).forEach(booking -> drop(booking, booking.isRunning, booking.isPromised));
+            usedSlots.clear(ledger.slot());
+        }
+    }
+
+    /** More than any worker's slot. */
+    int slots() {
+        return usedSlots.length();
+    }
+
+    /** Requests that are placed and not closed. */
+    int inFlight() {
+        return ledgers.values().stream().mapToInt(ledger -> ledger.booked().requests()).sum();
+    }
+
+    // ---- requests
+
+    /**
+     * The worker has the request from now on.
+     *
+     * @param cachedTokens of its prompt that need not be computed there
+     * @param decision     its number
+     */
+    Booking book(FleetWorker worker, TokenizedPrompt prompt, int cachedTokens, long decision, long nowNanos) {
+        WorkerLedger ledger = ledger(worker);
+        boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
+        var booking = new Booking(worker, ledger, prompt, cachedTokens, hasSlot, nowNanos);
+        if (booking.chain.blockCount() > 0) {
+            booking.end = prompts.add(booking.chain, ledger.slot());
+            booking.isPromised = true;
+        }
+        ledger.bookings().add(booking);
+        ledger.book(booking, ownBlocks(booking), decision);
+        latest[(int) (bookings % LATEST)] = booking;
+        bookings++;
+        return booking;
+    }
+
+    /** @param isTimed false: how long it took tells nothing of the worker */
+    void firstToken(Booking booking, boolean isTimed, long nowNanos) {
+        if (booking.isRunning && !booking.hasFirstToken) {
+            booking.ledger.hear(booking.worker.heartbeat());
+            booking.ledger.firstToken(booking, isTimed, nowNanos);
+            booking.hasFirstToken = true;
+            if (booking.isPromised) {
+                doubtful.add(booking);
+            }
+        }
+    }
+
+    /** @param isKnown whether the index has its blocks, in step with the worker */
+    void close(Booking booking, boolean isKnown, long nowNanos) {
+        if (!booking.isRunning) {
+            return;
+        }
+        booking.ledger.hear(booking.worker.heartbeat());
+        booking.ledger.close(booking, ownBlocks(booking));
+        boolean mayComeLate = booking.hasFirstToken && booking.isPromised && !isKnown;
+        drop(booking, /* running */ true, booking.isPromised && !mayComeLate);
+        if (mayComeLate) {
+            booking.closedNanos = nowNanos;
+            ended.add(booking);
+            if (ended.size() > MAX_ENDED) {
+                forget(ended.removeFirst(), nowNanos);
+            }
+        }
+    }
+
+    /** Blocks that only this request holds. */
+    private int ownBlocks(Booking booking) {
+        int partial = booking.blocks - booking.chain.blockCount();
+        return booking.end == null ? partial : partial + prompts.ownBlocks(booking.end, booking.ledger.slot());
+    }
+
+    private void drop(Booking booking, boolean isRunning, boolean isPromised) {
+        booking.isRunning &= !isRunning;
+        booking.isPromised &= !isPromised;
+        if (booking.end != null) {
+            prompts.drop(booking.end, booking.ledger.slot(), isRunning, isPromised);
+        }
+        if (!booking.isRunning && !booking.isPromised) {
+            booking.ledger.bookings().remove(booking);
+        }
+    }
+
+    // ---- promises
+
+    /** Forgets promises that are two seconds over; where the index cannot tell, the history remembers them. */
+    void expire(long nowNanos) {
+        while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
+            forget(ended.removeFirst(), nowNanos);
+        }
+    }
+
+    private void forget(Booking booking, long nowNanos) {
+        if (booking.isPromised) {
+            IndexAge age = booking.worker.indexAge(nowNanos);
+            if (WorkerLedger.isHistoryRead(age.isInStep(), booking.worker.gradeOf(age))) {
+                booking.ledger.remember(booking.chain);
+            }
+            drop(booking, false, true);
+        }
+    }
+
+    /** Some of the promises that the index should have by now, others each time. @return how many */
+    int doubtful(@Nullable Booking[] into) {
+        int count = 0;
+        for (int left = doubtful.size(); left > 0 && count < into.length; left--) {
+            Booking next = doubtful.removeFirst();
+            if (next.isPromised) {
+                doubtful.add(next);
+                into[count++] = next;
+            }
+        }
+        return count;
+    }
+
+    /** The index has its blocks. */
+    void isKnown(Booking booking) {
+        if (booking.isPromised) {
+            drop(booking, false, true);
+        }
+    }
+
+    /** What a prompt shares with the requests of each worker. @param limit blocks to look at, at most the chain's */
+    void share(BlockHashChain chain, int limit, SharedPrefixes into) {
+        into.clear(slots());
+        prompts.walk(chain, limit, into);
+    }
+
+    // ---- decisions at the same time
+
+    /** How many have been booked, ever. */
+    long bookings() {
+        return bookings;
+    }
+
+    /** The booking of that number, the first of all being 0; null if it is too long ago. */
+    @Nullable Booking booking(long number) {
+        return number < bookings - LATEST ? null : latest[(int) (number % LATEST)];
+    }
+}

@@ -1,0 +1,70 @@
+package dev.warmpath.router.routing;
+
+import dev.warmpath.router.fleet.FleetWorker;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * The workers that a request may go to, with the books on each, and the arrays that decisions between them take. Kept
+ * for a revision as long as its ready workers are the same. Its owner's lock guards it, but for what never changes.
+ */
+final class Crew {
+
+    private static final int NOBODY = -1;
+    /** Of as many decisions at the same time; more make arrays of their own. */
+    private static final int MOST_SPARE = 8;
+
+    private final List<FleetWorker> workers;
+    private final WorkerLedger[] ledgers;
+    private final int[] placeBySlot;
+    private final FleetPressure pressure;
+    private final Deque<Deliberation> spare = new ArrayDeque<>();
+
+    /** @param workers never changed. @param pressure of their revision */
+    Crew(List<FleetWorker> workers, Books books, FleetPressure pressure) {
+        this.workers = workers;
+        this.pressure = pressure;
+        this.ledgers = workers.stream().map(books::ledger).toArray(WorkerLedger[]::new);
+        this.placeBySlot = new int[books.slots()];
+        Arrays.fill(placeBySlot, NOBODY);
+        for (int place = 0; place < ledgers.length; place++) {
+            placeBySlot[ledgers[place].slot()] = place;
+        }
+    }
+
+    boolean consistsOf(List<FleetWorker> others) {
+        return workers == others;
+    }
+
+    List<FleetWorker> workers() {
+        return workers;
+    }
+
+    FleetPressure pressure() {
+        return pressure;
+    }
+
+    WorkerLedger ledger(int place) {
+        return ledgers[place];
+    }
+
+    /** The place of the worker of a booking, negative if it is not among them. */
+    int placeOf(Booking booking) {
+        int slot = booking.ledger.slot();
+        int place = slot < placeBySlot.length ? placeBySlot[slot] : NOBODY;
+        return place >= 0 && ledgers[place] == booking.ledger ? place : NOBODY;
+    }
+
+    /** To be given back by {@link #giveBack}. */
+    Deliberation take() {
+        return spare.isEmpty() ? new Deliberation(this) : spare.removeLast();
+    }
+
+    void giveBack(Deliberation done) {
+        if (spare.size() < MOST_SPARE) {
+            spare.add(done);
+        }
+    }
+}
