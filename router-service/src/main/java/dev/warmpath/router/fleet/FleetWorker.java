@@ -29,6 +29,8 @@ public final class FleetWorker {
     private final KvEventApplier events;
     private final WorkerHealth health;
     private volatile @Nullable Heard heard;
+    /** That of {@link #heard}, for decisions, which ask every worker. */
+    private volatile @Nullable Heartbeat latest;
     private final AtomicLong leaseEndNanos;
     private volatile @Nullable String eventProblem;
     private volatile @Nullable String logProblem;
@@ -190,8 +192,7 @@ public final class FleetWorker {
 
     /** The last one, or null before the first. */
     public @Nullable Heartbeat heartbeat() {
-        Heard last = heard;
-        return last == null ? null : last.latest();
+        return latest;
     }
 
     /** What its steps take, as it has told last in this life; null as long as it has told nothing usable. */
@@ -298,15 +299,16 @@ public final class FleetWorker {
      *
      * @param nowNanos on the fleet's monotonic clock
      */
-    public synchronized void heard(Heartbeat latest, long nowNanos) {
+    public synchronized void heard(Heartbeat told, long nowNanos) {
         Heard before = heard;
         boolean reached = before == null || lacks(before.measure()) == 0;
-        heard = reached ? new Heard(latest, nowNanos, latest, nowNanos)
-                : new Heard(latest, nowNanos, before.measure(), before.measureNanos());
-        StepCost told = latest.stepCost();
-        stepCost = told != null && told.isUsable() ? told : stepCost;
-        heldHeartbeats += latest.held() ? 1 : 0;                   // last: who sees it has seen the heartbeat
-        saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
+        heard = reached ? new Heard(told, nowNanos, told, nowNanos)
+                : new Heard(told, nowNanos, before.measure(), before.measureNanos());
+        StepCost cost = told.stepCost();
+        stepCost = cost != null && cost.isUsable() ? cost : stepCost;
+        latest = told;
+        heldHeartbeats += told.held() ? 1 : 0;                     // last: who sees it has seen the heartbeat
+        saysItDrains |= told.draining();                           // a late heartbeat of before does not take it back
     }
 
     void setDrainedByOperator(boolean drained) {

@@ -23,7 +23,11 @@ record FadingShare(double weight, double halfLifeNanos, double share, long atNan
 
     /** 0 to 1. */
     double at(long nowNanos) {
-        return share < FADED ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
+        return hasFaded() ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
+    }
+
+    boolean hasFaded() {
+        return share < FADED;
     }
 
     FadingShare cleared() {

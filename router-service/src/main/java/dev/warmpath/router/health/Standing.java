@@ -30,4 +30,9 @@ public record Standing(boolean isUnreachable, boolean isEjected, long pauseEndNa
     public double failureShare(long nowNanos) {
         return Math.min(1, failures.at(nowNanos) + refusals.at(nowNanos) + suspected);
     }
+
+    /** Whether it stands so as long as nothing happens: it takes requests, and nothing fades. */
+    public boolean isSteady() {
+        return !isUnreachable && !isEjected && failures.hasFaded() && refusals.hasFaded();
+    }
 }

@@ -2,9 +2,10 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
 
-/** One request in the {@link Books}, whose owner's lock guards it. */
+/** One request in the {@link Books}, whose monitor guards it. */
 final class Booking {
 
     final FleetWorker worker;
@@ -45,9 +46,10 @@ final class Booking {
         return (long) promptTokens * sequences;
     }
 
-    /** The key that stands for all of its full blocks. */
-    long lastKey() {
-        return chain.key(chain.blockCount() - 1);
+    /** Whether the index has its blocks, in step with the worker: the last full one's key stands for all. */
+    boolean isIn(PrefixIndex index, long nowNanos) {
+        return chain.blockCount() > 0 && worker.indexAge(nowNanos).isInStep()
+                && index.holds(worker.keys(), chain.key(chain.blockCount() - 1));
     }
 
     /** Leading blocks of the prompt that are this one's, too. @param limit at most the prompt's full ones */

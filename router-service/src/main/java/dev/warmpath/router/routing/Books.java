@@ -1,9 +1,11 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
+import dev.warmpath.router.fleet.IndexGrade;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.Deque;
@@ -14,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What this router has placed and is not done with: by worker, in numbers ({@link WorkerLedger}), and by prompt
- * ({@link PromptTrie}). Its owner's lock guards it.
+ * ({@link PromptTrie}). Safe for use by several threads; whoever takes several steps that belong together holds its
+ * monitor meanwhile, for a microsecond.
  *
  * <p>A booked prompt's blocks are promised: they count as held by the worker until the index has them, which is known
  * from its last full block. After a request's end they count for two seconds more, in case the events are late; if it
@@ -52,7 +55,7 @@ final class Books {
     // ---- workers
 
     /** The books on a worker, with its last heartbeat taken in. */
-    WorkerLedger ledger(FleetWorker worker) {
+    synchronized WorkerLedger ledger(FleetWorker worker) {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger == null) {
             forgetWhoIsGone();
@@ -75,12 +78,12 @@ final class Books {
     }
 
     /** More than any worker's slot. */
-    int slots() {
+    synchronized int slots() {
         return usedSlots.length();
     }
 
     /** Requests that are placed and not closed. */
-    int inFlight() {
+    synchronized int inFlight() {
         return ledgers.values().stream().mapToInt(ledger -> ledger.booked().requests()).sum();
     }
 
@@ -92,7 +95,7 @@ final class Books {
      * @param cachedTokens of its prompt that need not be computed there
      * @param decision     its number
      */
-    Booking book(FleetWorker worker, TokenizedPrompt prompt, int cachedTokens, long decision, long nowNanos) {
+    synchronized Booking book(FleetWorker worker, TokenizedPrompt prompt, int cachedTokens, long decision, long nowNanos) {
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         var booking = new Booking(worker, ledger, prompt, cachedTokens, hasSlot, nowNanos);
@@ -108,7 +111,7 @@ final class Books {
     }
 
     /** @param isTimed false: how long it took tells nothing of the worker */
-    void firstToken(Booking booking, boolean isTimed, long nowNanos) {
+    synchronized void firstToken(Booking booking, boolean isTimed, long nowNanos) {
         if (booking.isRunning && !booking.hasFirstToken) {
             booking.ledger.hear(booking.worker.heartbeat());
             booking.ledger.firstToken(booking, isTimed, nowNanos);
@@ -120,7 +123,7 @@ final class Books {
     }
 
     /** @param isKnown whether the index has its blocks, in step with the worker */
-    void close(Booking booking, boolean isKnown, long nowNanos) {
+    synchronized void close(Booking booking, boolean isKnown, long nowNanos) {
         if (!booking.isRunning) {
             return;
         }
@@ -157,7 +160,7 @@ final class Books {
     // ---- promises
 
     /** Forgets promises that are two seconds over; where the index cannot tell, the history remembers them. */
-    void expire(long nowNanos) {
+    synchronized void expire(long nowNanos) {
         while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
             forget(ended.removeFirst(), nowNanos);
         }
@@ -174,7 +177,7 @@ final class Books {
     }
 
     /** Some of the promises that the index should have by now, others each time. @return how many */
-    int doubtful(@Nullable Booking[] into) {
+    synchronized int doubtful(@Nullable Booking[] into) {
         int count = 0;
         for (int left = doubtful.size(); left > 0 && count < into.length; left--) {
             Booking next = doubtful.removeFirst();
@@ -187,27 +190,47 @@ final class Books {
     }
 
     /** The index has its blocks. */
-    void isKnown(Booking booking) {
+    synchronized void isKnown(Booking booking) {
         if (booking.isPromised) {
             drop(booking, false, true);
         }
     }
 
     /** What a prompt shares with the requests of each worker. @param limit blocks to look at, at most the chain's */
-    void share(BlockHashChain chain, int limit, SharedPrefixes into) {
+    synchronized void share(BlockHashChain chain, int limit, SharedPrefixes into) {
         into.clear(slots());
         prompts.walk(chain, limit, into);
+    }
+
+    // ---- what workers tell
+
+    /** @param keepsHistory whether what was sent there while the index cannot tell is of use */
+    synchronized void takeIn(WorkerLedger ledger, @Nullable Heartbeat heartbeat, boolean keepsHistory) {
+        ledger.hear(heartbeat);
+        if (!keepsHistory) {
+            ledger.forgetHistory();
+        }
+    }
+
+    /** Leading blocks of the prompt that were sent to the worker while the index could not tell. */
+    int history(WorkerLedger ledger, TokenizedPrompt prompt, IndexGrade grade) {
+        if (grade == IndexGrade.LOAD || !ledger.hasHistory()) {
+            return 0;
+        }
+        synchronized (this) {
+            return ledger.historyBlocks(prompt.chain(), prompt.reusableBlocks());
+        }
     }
 
     // ---- decisions at the same time
 
     /** How many have been booked, ever. */
-    long bookings() {
+    synchronized long bookings() {
         return bookings;
     }
 
     /** The booking of that number, the first of all being 0; null if it is too long ago. */
-    @Nullable Booking booking(long number) {
+    synchronized @Nullable Booking booking(long number) {
         return number < bookings - LATEST ? null : latest[(int) (number % LATEST)];
     }
 }

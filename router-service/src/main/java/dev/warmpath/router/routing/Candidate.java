@@ -59,7 +59,12 @@ public record Candidate(
 
     /** How surely a block that is computed here pushes another one out, 0 to 1: as its last tier fills. */
     public double fullness() {
-        return Math.clamp(((double) cachedBlocks / mostCachedBlocks - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
+        return fullness(cachedBlocks, mostCachedBlocks);
+    }
+
+    static double fullness(int cachedBlocks, int mostCachedBlocks) {
+        double share = (double) cachedBlocks / mostCachedBlocks;
+        return share <= ROOMY_SHARE ? 0 : share >= 1 ? 1 : (share - ROOMY_SHARE) / (1 - ROOMY_SHARE);
     }
 
     /** Tokens of the prompt that it would have to compute. */
@@ -69,6 +74,10 @@ public record Candidate(
 
     /** The part of its every step that does not depend on what is in it, in uncached prompt tokens. */
     public double fixedTokens() {
+        return fixedTokens(stepCost);
+    }
+
+    static double fixedTokens(StepCost stepCost) {
         return Math.min(MOST_STEP_TOKENS, stepCost.fixedTokens());
     }
 
@@ -79,19 +88,30 @@ public record Candidate(
      * @param few at least 1
      */
     public double rowsOverUsualStep(int few) {
+        return rowsOverUsualStep(stepCost, requests, contextTokens, few);
+    }
+
+    static double rowsOverUsualStep(StepCost stepCost, int requests, long contextTokens, int few) {
         double rows = stepCost.rowsMicros(requests, contextTokens);
         return rows == 0 || requests == 0 ? 0 : rows / (stepCost.stepMicros() + few * rows / requests);
     }
 
     /** Sequence slots that it is short of for one request more. */
     public int missingSlots() {
+        return missingSlots(requests, maxSequences);
+    }
+
+    static int missingSlots(int requests, int maxSequences) {
         return Math.max(0, requests + 1 - maxSequences);
     }
 
     /** What waiting until enough blocks are free costs, in uncached tokens. */
     public long memoryTokens(RouteQuery query) {
-        long needed = Math.ceilDiv(query.promptTokens(), query.blockSize()) - sharedBlocks;
-        return query.blockSize() * Math.max(0, usedBlocks + needed - blockCount);
+        return query.blockSize() * missingBlocks(query.promptBlocks(), usedBlocks, sharedBlocks, blockCount);
+    }
+
+    static long missingBlocks(int promptBlocks, int usedBlocks, int sharedBlocks, int blockCount) {
+        return Math.max(0, (long) usedBlocks + promptBlocks - sharedBlocks - blockCount);
     }
 
     /**

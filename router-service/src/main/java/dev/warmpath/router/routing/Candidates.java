@@ -5,44 +5,55 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
-import dev.warmpath.router.routing.WorkerLedger.Load;
 import java.util.AbstractList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.RandomAccess;
 
 /**
- * The candidates of one decision, in columns that are filled anew for the next one, without an object for any worker. A
- * {@link Candidate} is made when it is asked for, and where it does not outlive the loop that asks, the compiler makes
- * none at all.
+ * The candidates of one decision, in columns that are filled anew for the next: a policy that reads these makes no object
+ * for any of a thousand workers. To whoever reads on as a list it gives each {@link Candidate} anew when it is asked for
+ * it. The columns have the names and meanings of that one's parts.
  */
 final class Candidates extends AbstractList<Candidate> implements RandomAccess {
 
-    private final List<FleetWorker> workers;
-    private final Load[] own;
-    private final Load[] others;
+    private final int count;
+    private final String[] workerIds;
+    private final int[] maxSequences;
+    private final int[] blockCounts;
+    private final int[] mostCachedBlocks;
     private final int[] matchedBlocks;
     private final int[] sharedBlocks;
     private final int[] promisedBlocks;
     private final int[] cachedBlocks;
+    private final long[] pendingTokens;
+    private final int[] pendingRequests;
+    private final int[] requests;
+    private final int[] usedBlocks;
+    private final long[] contextTokens;
     private final long[] lastChosen;
     private final IndexAge[] indexAges;
     private final IndexGrade[] grades;
     private final HealthState[] healths;
     private final double[] failureShares;
     private final StepCost[] stepCosts;
+    private int healthy;
+    private int busy;
 
-    Candidates(List<FleetWorker> workers) {
-        this.workers = workers;
-        int count = workers.size();
-        own = new Load[count];
-        others = new Load[count];
-        Arrays.fill(own, Load.NONE);
-        Arrays.fill(others, Load.NONE);
+    private Candidates(int count) {
+        this.count = count;
+        workerIds = new String[count];
+        maxSequences = new int[count];
+        blockCounts = new int[count];
+        mostCachedBlocks = new int[count];
         matchedBlocks = new int[count];
         sharedBlocks = new int[count];
         promisedBlocks = new int[count];
         cachedBlocks = new int[count];
+        pendingTokens = new long[count];
+        pendingRequests = new int[count];
+        requests = new int[count];
+        usedBlocks = new int[count];
+        contextTokens = new long[count];
         lastChosen = new long[count];
         indexAges = new IndexAge[count];
         grades = new IndexGrade[count];
@@ -51,68 +62,165 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
         stepCosts = new StepCost[count];
     }
 
-    // ---- to be filled, every column for every worker
-
-    void load(int number, Load ownLoad, Load loadOfOthers, long lastDecision) {
-        own[number] = ownLoad;
-        others[number] = loadOfOthers;
-        lastChosen[number] = lastDecision;
+    /** Columns for these workers, in their order, of which those are filled that never change. */
+    static Candidates ofWorkers(List<FleetWorker> workers) {
+        var candidates = new Candidates(workers.size());
+        for (int i = 0; i < workers.size(); i++) {
+            FleetWorker worker = workers.get(i);
+            candidates.name(i, worker.id(), worker.maxSequences(), worker.blockCount(), worker.keys().blockCount());
+        }
+        return candidates;
     }
 
-    void blocks(int number, int matched, int shared, int promised, int cached) {
-        matchedBlocks[number] = matched;
-        sharedBlocks[number] = shared;
-        promisedBlocks[number] = promised;
-        cachedBlocks[number] = cached;
+    /** The same candidates in columns: themselves, if they are. */
+    static Candidates of(List<Candidate> list) {
+        if (list instanceof Candidates columns) {
+            return columns;
+        }
+        var columns = new Candidates(list.size());
+        for (int i = 0; i < list.size(); i++) {
+            Candidate each = list.get(i);
+            columns.name(i, each.workerId(), each.maxSequences(), each.blockCount(), each.mostCachedBlocks());
+            columns.prefix(i, each.matchedBlocks(), each.sharedBlocks(), each.promisedBlocks());
+            columns.cached(i, each.cachedBlocks());
+            columns.load(i, each.pendingTokens(), each.pendingRequests(), each.requests(), each.usedBlocks(),
+                    each.contextTokens(), each.lastChosen());
+            columns.trust(i, each.indexAge(), each.grade(), each.health(), each.failureShare());
+            columns.stepCost(i, each.stepCost());
+        }
+        columns.count();
+        return columns;
     }
 
-    void trust(int number, IndexAge age, IndexGrade grade, HealthState health, double failureShare) {
-        indexAges[number] = age;
-        grades[number] = grade;
-        healths[number] = health;
-        failureShares[number] = failureShare;
+    // ---- filling
+
+    private void name(int place, String workerId, int mostSequences, int blockCount, int mostCached) {
+        workerIds[place] = workerId;
+        maxSequences[place] = mostSequences;
+        blockCounts[place] = blockCount;
+        mostCachedBlocks[place] = mostCached;
     }
 
-    void stepCost(int number, StepCost cost) {
-        stepCosts[number] = cost;
+    void prefix(int place, int matched, int shared, int promised) {
+        matchedBlocks[place] = matched;
+        sharedBlocks[place] = shared;
+        promisedBlocks[place] = promised;
     }
 
-    // ---- to be read
+    void cached(int place, int cached) {
+        cachedBlocks[place] = cached;
+    }
+
+    void load(int place, long tokens, int pendingCount, int requestCount, int used, long context, long decision) {
+        pendingTokens[place] = tokens;
+        pendingRequests[place] = pendingCount;
+        requests[place] = requestCount;
+        usedBlocks[place] = used;
+        contextTokens[place] = context;
+        lastChosen[place] = decision;
+    }
+
+    void trust(int place, IndexAge age, IndexGrade grade, HealthState health, double failureShare) {
+        indexAges[place] = age;
+        grades[place] = grade;
+        healths[place] = health;
+        failureShares[place] = failureShare;
+    }
+
+    void stepCost(int place, StepCost cost) {
+        stepCosts[place] = cost;
+    }
+
+    /** To be told once all are filled. */
+    void count() {
+        healthy = 0;
+        busy = 0;
+        for (int place = 0; place < count; place++) {
+            healthy += isHealthy(place) ? 1 : 0;
+            busy += isHealthy(place) && pendingTokens[place] > 0 ? 1 : 0;
+        }
+    }
+
+    // ---- reading
 
     @Override
     public int size() {
-        return workers.size();
+        return count;
     }
 
     @Override
-    public Candidate get(int number) {
-        FleetWorker worker = workers.get(number);
-        Load ours = own[number];
-        Load theirs = others[number];
-        return new Candidate(
-                worker.id(),
-                matchedBlocks[number],
-                ours.pendingTokens() + theirs.pendingTokens(),
-                ours.pendingRequests() + theirs.pendingRequests(),
-                ours.requests() + theirs.requests(),
-                worker.maxSequences(),
-                ours.blocks() + theirs.blocks(),
-                sharedBlocks[number],
-                worker.blockCount(),
-                lastChosen[number],
-                indexAges[number],
-                grades[number],
-                healths[number],
-                failureShares[number],
-                promisedBlocks[number],
-                cachedBlocks[number],
-                worker.keys().blockCount(),
-                ours.contextTokens() + theirs.contextTokens(),
-                stepCosts[number]);
+    public Candidate get(int place) {
+        return new Candidate(workerIds[place], matchedBlocks[place], pendingTokens[place], pendingRequests[place],
+                requests[place], maxSequences[place], usedBlocks[place], sharedBlocks[place], blockCounts[place],
+                lastChosen[place], indexAges[place], grades[place], healths[place], failureShares[place],
+                promisedBlocks[place], cachedBlocks[place], mostCachedBlocks[place], contextTokens[place],
+                stepCosts[place]);
     }
 
-    /** Leading blocks of the prompt that this one is taken to hold. */
-    int matchedBlocks(int number) {
-        return matchedBlocks[number];
+    /** Those that take requests. */
+    int healthy() {
+        return healthy;
+    }
+
+    /** Those of them that have prompts to compute. */
+    int busy() {
+        return busy;
+    }
+
+    int matchedBlocks(int place) {
+        return matchedBlocks[place];
+    }
+
+    long pendingTokens(int place) {
+        return pendingTokens[place];
+    }
+
+    int pendingRequests(int place) {
+        return pendingRequests[place];
+    }
+
+    int requests(int place) {
+        return requests[place];
+    }
+
+    long lastChosen(int place) {
+        return lastChosen[place];
+    }
+
+    IndexGrade grade(int place) {
+        return grades[place];
+    }
+
+    boolean isInStep(int place) {
+        return indexAges[place].isInStep();
+    }
+
+    boolean isHealthy(int place) {
+        return healths[place] == HealthState.HEALTHY;
+    }
+
+    double failureShare(int place) {
+        return failureShares[place];
+    }
+
+    StepCost stepCost(int place) {
+        return stepCosts[place];
+    }
+
+    double fullness(int place) {
+        return Candidate.fullness(cachedBlocks[place], mostCachedBlocks[place]);
+    }
+
+    int missingSlots(int place) {
+        return Candidate.missingSlots(requests[place], maxSequences[place]);
+    }
+
+    /** Blocks that have to be freed before it can begin. @param promptBlocks of the prompt, the last, partial one too */
+    long missingBlocks(int place, int promptBlocks) {
+        return Candidate.missingBlocks(promptBlocks, usedBlocks[place], sharedBlocks[place], blockCounts[place]);
+    }
+
+    double rowsOverUsualStep(int place, int few) {
+        return Candidate.rowsOverUsualStep(stepCosts[place], requests[place], contextTokens[place], few);
     }
 }

@@ -22,7 +22,7 @@ public record Choice(int chosen, RouteReason reason, Costs costs) {
     }
 
     Candidate candidate() {
-        return costs.candidate(chosen);
+        return costs.candidates().get(chosen);
     }
 
     /** Another one in its place, whatever it costs, to find out whether it has recovered. */

@@ -13,10 +13,12 @@ public abstract class Costs extends AbstractList<CandidateCost> implements Rando
     /** In the policy's unit; the smaller, the better. */
     public abstract long cost(int number);
 
-    public abstract Candidate candidate(int number);
+    /** In the order of the costs, as the policy was given them. */
+    abstract Candidates candidates();
 
     /** Of a policy that has made them all. */
     public static Costs of(List<CandidateCost> all) {
+        Candidates candidates = Candidates.of(all.stream().map(CandidateCost::candidate).toList());
         return new Costs() {
             @Override
             public long cost(int number) {
@@ -24,8 +26,8 @@ public abstract class Costs extends AbstractList<CandidateCost> implements Rando
             }
 
             @Override
-            public Candidate candidate(int number) {
-                return all.get(number).candidate();
+            Candidates candidates() {
+                return candidates;
             }
 
             @Override

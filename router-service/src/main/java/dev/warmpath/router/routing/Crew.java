@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * The workers that a request may go to, with the books on each, and the arrays that decisions between them take. Kept
- * for a revision as long as its ready workers are the same. Its owner's lock guards it, but for what never changes.
+ * for a revision as long as its ready workers are the same. The books' monitor guards it, but for what never changes.
  */
 final class Crew {
 
@@ -17,6 +17,7 @@ final class Crew {
     private static final int MOST_SPARE = 8;
 
     private final List<FleetWorker> workers;
+    private final Books books;
     private final WorkerLedger[] ledgers;
     private final int[] placeBySlot;
     private final FleetPressure pressure;
@@ -25,6 +26,7 @@ final class Crew {
     /** @param workers never changed. @param pressure of their revision */
     Crew(List<FleetWorker> workers, Books books, FleetPressure pressure) {
         this.workers = workers;
+        this.books = books;
         this.pressure = pressure;
         this.ledgers = workers.stream().map(books::ledger).toArray(WorkerLedger[]::new);
         this.placeBySlot = new int[books.slots()];
@@ -59,7 +61,7 @@ final class Crew {
 
     /** To be given back by {@link #giveBack}. */
     Deliberation take() {
-        return spare.isEmpty() ? new Deliberation(this) : spare.removeLast();
+        return spare.isEmpty() ? new Deliberation(this, books) : spare.removeLast();
     }
 
     void giveBack(Deliberation done) {

@@ -1,41 +1,118 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.health.HealthState;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.StepCost;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
+import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.Standing;
+import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.prefix.PrefixMatch;
+import dev.warmpath.router.routing.WorkerLedger.Load;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One decision between the workers of a crew: what was read of the books, and the arrays that it takes, which serve one
- * decision after another. One thread at a time.
+ * One decision between the workers of a crew, from reading the books to the candidates that a policy chooses from, and
+ * the arrays that this takes. These serve one decision after another: a worker of which nothing has changed since the
+ * last one keeps its row, and only what it holds of this prompt is new. One thread at a time.
  */
 final class Deliberation {
 
     /** Promises that the index is asked about in passing: each decision brings one, and most are known when they end. */
     private static final int MOST_DOUBTFUL = 4;
 
-    final Crew crew;
-    final Candidates candidates;
-    /** What the prompt shares with requests of this router. */
-    final SharedPrefixes shared = new SharedPrefixes();
+    private final Crew crew;
+    private final Books books;
+    private final Candidates candidates;
+    private final @Nullable Row[] rows;
+    /** How much of what each announces is believed. */
+    private final double[] credits;
+    private final SharedPrefixes shared = new SharedPrefixes();
     /** Promises that the index is to be asked about, and those of them that it has kept. */
-    final @Nullable Booking[] doubtful = new Booking[MOST_DOUBTFUL];
-    int doubtfulCount;
-    int knownCount;
-    /** When the books were read, and how many had been booked then. */
-    long nowNanos;
-    long bookings;
-    /** By chance. */
-    long draw;
+    private final @Nullable Booking[] doubtful = new Booking[MOST_DOUBTFUL];
+    private int doubtfulCount;
+    private int knownCount;
+    private StepCost usualCost = StepCost.USUAL;
+    private long nowNanos;
+    private long bookings;
+    private long draw;
 
-    Deliberation(Crew crew) {
+    /**
+     * What a worker's row was made from. While all of these are the same objects the row is right, however much time
+     * goes by: one that changes with time is not kept.
+     */
+    private record Row(@Nullable Heartbeat heartbeat, KvEventApplier.Position position, Standing standing, Load own,
+            Load others) {}
+
+    Deliberation(Crew crew, Books books) {
         this.crew = crew;
-        this.candidates = new Candidates(crew.workers());
+        this.books = books;
+        this.candidates = Candidates.ofWorkers(crew.workers());
+        this.rows = new Row[crew.workers().size()];
+        this.credits = new double[rows.length];
+    }
+
+    Crew crew() {
+        return crew;
+    }
+
+    /** Whom a policy is to choose from; until the next decision. */
+    Candidates candidates() {
+        return candidates;
+    }
+
+    /** How many requests of this router use the prompt's beginning, by depth. */
+    List<PrefixUse> uses() {
+        return shared.uses();
+    }
+
+    /** When the books were read. */
+    long nowNanos() {
+        return nowNanos;
+    }
+
+    /** By chance. */
+    long draw() {
+        return draw;
+    }
+
+    // ---- with the books locked
+
+    /**
+     * Reads what the prompt shares with requests in flight.
+     *
+     * @param isBooked false: nobody is going to book, and nothing changes but what time changes
+     * @param chance   any number
+     */
+    void look(TokenizedPrompt prompt, boolean isBooked, long chance, long now) {
+        nowNanos = now;
+        draw = chance;
+        books.expire(now);
+        bookings = books.bookings();
+        books.share(prompt.chain(), prompt.reusableBlocks(), shared);
+        doubtfulCount = isBooked ? books.doubtful(doubtful) : 0;
+        knownCount = 0;
+    }
+
+    /** Tells the books which promises the index has kept. */
+    void settle() {
+        for (int i = 0; i < knownCount; i++) {
+            books.isKnown(Objects.requireNonNull(doubtful[i]));
+            doubtful[i] = null;
+        }
     }
 
     /**
      * Whether the choice might be another one for what has been booked since the books were read: at that worker, or
      * with more of the prompt than its worker had.
+     *
+     * @param chosen its place
      */
-    boolean isOutdated(Books books, TokenizedPrompt prompt, int chosen) {
+    boolean isOutdated(TokenizedPrompt prompt, int chosen) {
         for (long number = bookings; number < books.bookings(); number++) {
             Booking other = books.booking(number);
             int place = other == null ? chosen : crew.placeOf(other);
@@ -47,12 +124,94 @@ final class Deliberation {
         return false;
     }
 
-    /** Whether some workers are healthy and some are not. */
-    boolean isMixed() {
-        int healthy = 0;
-        for (int i = 0; i < candidates.size(); i++) {
-            healthy += candidates.get(i).health() == HealthState.HEALTHY ? 1 : 0;
+    // ---- without
+
+    /**
+     * Fills the candidates. The index is asked after the books were read: what it learns in between counts twice rather
+     * than not at all.
+     *
+     * @param isBooked as before
+     */
+    void weigh(PrefixIndex index, TokenizedPrompt prompt, boolean isBooked) {
+        askAboutDoubtful(index);
+        PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
+        List<FleetWorker> workers = crew.workers();
+        findUsualCost(workers);
+        for (int place = 0; place < rows.length; place++) {
+            FleetWorker worker = workers.get(place);
+            WorkerLedger ledger = crew.ledger(place);
+            Heartbeat heartbeat = worker.heartbeat();
+            KvEventApplier.Position position = worker.events().position();
+            Standing standing = worker.health().standing();
+            Row row = rows[place];
+            if (row == null || row.heartbeat != heartbeat || row.position != position || row.standing != standing
+                    || row.own != ledger.booked() || row.others != ledger.loadOfOthers()) {
+                fill(place, worker, ledger, heartbeat, position, standing, isBooked);
+            }
+            share(prompt, place, ledger, match.blocks(worker.keys()));
         }
-        return healthy > 0 && healthy < candidates.size();
+        candidates.count();
+    }
+
+    /** Notes which promises the index has kept. */
+    private void askAboutDoubtful(PrefixIndex index) {
+        for (int i = 0; i < doubtfulCount; i++) {
+            Booking promise = Objects.requireNonNull(doubtful[i]);
+            doubtful[i] = null;
+            if (promise.isIn(index, nowNanos)) {
+                doubtful[knownCount++] = promise;
+            }
+        }
+    }
+
+    /** Of a worker that has not told what its steps take: as one that runs the same model. */
+    private void findUsualCost(List<FleetWorker> workers) {
+        StepCost usual = StepCost.USUAL;
+        for (FleetWorker worker : workers) {
+            StepCost told = worker.stepCost();
+            if (told != null) {
+                usual = told;
+                break;
+            }
+        }
+        if (usual != usualCost) {
+            usualCost = usual;
+            Arrays.fill(rows, null);
+        }
+    }
+
+    private void fill(int place, FleetWorker worker, WorkerLedger ledger, @Nullable Heartbeat heartbeat,
+            KvEventApplier.Position position, Standing standing, boolean isBooked) {
+        IndexAge age = worker.indexAge(nowNanos);
+        IndexGrade grade = worker.gradeOf(age);
+        if (isBooked) {
+            books.takeIn(ledger, heartbeat, WorkerLedger.isHistoryRead(age.isInStep(), grade));
+        }
+        Load own = ledger.booked();
+        Load others = ledger.loadOfOthers(heartbeat);
+        candidates.load(place, own.pendingTokens() + others.pendingTokens(),
+                own.pendingRequests() + others.pendingRequests(), own.requests() + others.requests(),
+                own.blocks() + others.blocks(), own.contextTokens() + others.contextTokens(), ledger.lastChosen());
+        candidates.trust(place, age, grade, standing.state(nowNanos), standing.failureShare(nowNanos));
+        candidates.cached(place, position.setSize());
+        StepCost told = worker.stepCost();
+        candidates.stepCost(place, told == null ? usualCost : told);
+        credits[place] = standing.credit();
+        boolean changesWithTime = !age.isInStep() || !standing.isSteady() || !ledger.hasHeard(heartbeat);
+        rows[place] = changesWithTime ? null : new Row(heartbeat, position, standing, own, others);
+    }
+
+    /** @param indexed leading blocks of the prompt that the worker announces */
+    private void share(TokenizedPrompt prompt, int place, WorkerLedger ledger, int indexed) {
+        IndexGrade grade = candidates.grade(place);
+        int running = shared.running(ledger.slot());
+        int promised = shared.promised(ledger.slot());
+        int own = candidates.isInStep(place)
+                // what runs there and was known counts as far as the index still has it, whatever else it is believed
+                ? Math.max(promised, Math.min(running, indexed))
+                : Math.max(Math.max(promised, running), books.history(ledger, prompt, grade));
+        int believed = (int) Math.round(indexed * credits[place]);
+        candidates.prefix(place, grade == IndexGrade.LOAD ? 0 : Math.max(believed, own), running,
+                grade.isInTime() ? indexed : 0);
     }
 }

@@ -1,6 +1,5 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.health.HealthState;
 import java.util.List;
 
 /**
@@ -56,6 +55,11 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
     private static final List<String> TERMS = List.of("uncached", "copy", "delay", "eviction", "pending", "queued",
             "streams", "slots", "memory", "failures");
+    private static final int UNCACHED = TERMS.indexOf("uncached");
+    private static final int DELAY = TERMS.indexOf("delay");
+    private static final int EVICTION = TERMS.indexOf("eviction");
+    private static final int QUEUED = TERMS.indexOf("queued");
+    private static final int STREAMS = TERMS.indexOf("streams");
     private static final int NOBODY = -1;
     private static final double LARGEST_BUSY_SHARE = 0.98;
     /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
@@ -77,16 +81,17 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     }
 
     @Override
-    public Choice choose(RouteQuery query, List<Candidate> candidates) {
+    public Choice choose(RouteQuery query, List<Candidate> list) {
+        Candidates candidates = Candidates.of(list);
         var costs = new ExpectedCosts(query, candidates, sparedShares(query, candidates));
-        boolean anyoneIsHealthy = costs.anyoneIsHealthy();
+        boolean anyoneIsHealthy = candidates.healthy() > 0;
         int cheapest = NOBODY;
         int openCount = 0;
         int mostMatched = 0;
         for (int i = 0; i < candidates.size(); i++) {
-            if (isOpen(candidates.get(i), anyoneIsHealthy)) {
+            if (candidates.isHealthy(i) || !anyoneIsHealthy) {     // as CandidateCost.open
                 openCount++;
-                mostMatched = Math.max(mostMatched, candidates.get(i).matchedBlocks());
+                mostMatched = Math.max(mostMatched, candidates.matchedBlocks(i));
                 cheapest = cheapest == NOBODY || costs.cost(i) < costs.cost(cheapest) ? i : cheapest;
             }
         }
@@ -96,50 +101,27 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         int best = NOBODY;
         int asGoodCount = 0;
         for (int i = 0; i < candidates.size(); i++) {
-            if (isOpen(candidates.get(i), anyoneIsHealthy) && costs.isAsGood(i, cheapest)) {
+            if ((candidates.isHealthy(i) || !anyoneIsHealthy) && costs.isAsGood(i, cheapest)) {
                 asGoodCount++;
                 best = best == NOBODY || costs.goesBefore(i, best) ? i : best;
             }
         }
-        boolean followed = mostMatched > 0 && candidates.get(best).matchedBlocks() == mostMatched;
+        boolean followed = mostMatched > 0 && candidates.matchedBlocks(best) == mostMatched;
         return new Choice(best, openCount == 1 ? RouteReason.ONLY_ONE : followed ? RouteReason.PREFIX
                 : asGoodCount > 1 ? RouteReason.TURN : RouteReason.LOAD, costs);
-    }
-
-    /** Who is not healthy may be chosen where nobody is, see {@link CandidateCost#open}. */
-    private static boolean isOpen(Candidate candidate, boolean anyoneIsHealthy) {
-        return !anyoneIsHealthy || candidate.health() == HealthState.HEALTHY;
-    }
-
-    /** The terms of one candidate, in tokens. Does not outlive the loop that asks for it. */
-    private record Parts(long uncached, long copy, long delay, long eviction, long pending, long queued, long streams,
-            long slots, long memory, long failures) {
-
-        long cost() {
-            return uncached + delay + eviction + rest();
-        }
-
-        /** All but what comes of computing more or less of the prompt. */
-        long rest() {
-            return copy + pending + queued + streams + slots + memory + failures;
-        }
-
-        Terms terms() {
-            return new Terms(TERMS, uncached, copy, delay, eviction, pending, queued, streams, slots, memory, failures);
-        }
     }
 
     /**
      * Of a copy of what others use now, by depth, the part that these others will pay: of u users at h workers that hold
      * a block, and this one, (u + 1) / (h + 1) share the next copy.
      */
-    private static double[] sparedShares(RouteQuery query, List<Candidate> candidates) {
+    private static double[] sparedShares(RouteQuery query, Candidates candidates) {
         double[] shares = new double[query.uses().size()];
         for (int i = 0; i < shares.length; i++) {
             PrefixUse use = query.uses().get(i);
             int copies = 1;
             for (int j = 0; j < candidates.size(); j++) {
-                copies += candidates.get(j).matchedBlocks() >= use.blocks() ? 1 : 0;
+                copies += candidates.matchedBlocks(j) >= use.blocks() ? 1 : 0;
             }
             shares[i] = Math.max(0, 1 - copies / (use.requests() + 1.0));
         }
@@ -150,29 +132,36 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     private final class ExpectedCosts extends Costs {
 
         private final RouteQuery query;
-        private final List<Candidate> candidates;
+        private final Candidates candidates;
         private final double[] sparedShares;
+        /** Depths of the shares, deepest first, and 0. */
+        private final int[] usedBlocks;
         private final double delayShare;
         private final long[] costs;
         private final long[] rests;
-        private final long[] withoutCompany;
+        private final int promptBlocks;
+        /** Of the candidate that is reckoned. */
+        private final long[] terms = new long[TERMS.size()];
 
-        ExpectedCosts(RouteQuery query, List<Candidate> candidates, double[] sparedShares) {
+        ExpectedCosts(RouteQuery query, Candidates candidates, double[] sparedShares) {
             this.query = query;
             this.candidates = candidates;
             this.sparedShares = sparedShares;
+            this.usedBlocks = new int[sparedShares.length + 1];
+            for (int i = 0; i < sparedShares.length; i++) {
+                usedBlocks[i] = query.uses().get(i).blocks();
+            }
             double busy = Math.min(LARGEST_BUSY_SHARE, query.busyShare());
             this.delayShare = busy / (1 - busy);
             this.costs = new long[candidates.size()];
             this.rests = new long[costs.length];
-            this.withoutCompany = new long[costs.length];
+            this.promptBlocks = query.promptBlocks();
             for (int i = 0; i < costs.length; i++) {
-                Candidate candidate = candidates.get(i);
-                Parts parts = parts(candidate);
-                costs[i] = parts.cost();
-                rests[i] = parts.rest();
-                double pendingShare = (double) candidate.pendingRequests() / Math.max(1, candidate.requests());
-                withoutCompany[i] = costs[i] - parts.queued - Math.round(parts.streams * pendingShare);
+                reckon(i);
+                for (long term : terms) {
+                    costs[i] += term;
+                }
+                rests[i] = costs[i] - terms[UNCACHED] - terms[DELAY] - terms[EVICTION];
             }
         }
 
@@ -187,45 +176,53 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         }
 
         @Override
-        public Candidate candidate(int number) {
-            return candidates.get(number);
+        Candidates candidates() {
+            return candidates;
         }
 
         @Override
         public CandidateCost get(int number) {
-            Candidate candidate = candidates.get(number);
-            return new CandidateCost(candidate, costs[number], parts(candidate).terms());
+            return new CandidateCost(candidates.get(number), costs[number], terms(number));
         }
 
-        boolean anyoneIsHealthy() {
-            for (int i = 0; i < costs.length; i++) {
-                if (candidates.get(i).health() == HealthState.HEALTHY) {
-                    return true;
-                }
-            }
-            return false;
+        private Terms terms(int number) {
+            reckon(number);
+            return new Terms(TERMS, terms.clone());
         }
 
-        private Parts parts(Candidate candidate) {
-            long uncached = candidate.uncachedTokens(query);
-            return new Parts(uncached, -sparedTokens(candidate), Math.round(uncached * delayShare),
-                    Math.round(weights.eviction() * uncached * query.reuse() * candidate.fullness()),
-                    candidate.pendingTokens(),
-                    Math.round(weights.queuedRequest() * candidate.fixedTokens() * candidate.pendingRequests()),
-                    Math.round(weights.stream() * query.promptTokens() * candidate.rowsOverUsualStep(FEW_STREAMS)),
-                    (long) weights.missingSlot() * candidate.missingSlots(), candidate.memoryTokens(query),
-                    Math.round(weights.failure() * candidate.failureShare()));
+        /** Leaves the terms in their array, in their order. */
+        private void reckon(int number) {
+            long uncached = uncachedTokens(number);
+            double fullness = candidates.fullness(number);
+            int pendingRequests = candidates.pendingRequests(number);
+            double failureShare = candidates.failureShare(number);
+            int term = 0;
+            terms[term++] = uncached;
+            terms[term++] = -sparedTokens(number, fullness);
+            terms[term++] = Math.round(uncached * delayShare);
+            terms[term++] = fullness == 0 ? 0 : Math.round(weights.eviction() * uncached * query.reuse() * fullness);
+            terms[term++] = candidates.pendingTokens(number);
+            terms[term++] = pendingRequests == 0 ? 0 : Math.round(weights.queuedRequest()
+                    * Candidate.fixedTokens(candidates.stepCost(number)) * pendingRequests);
+            terms[term++] = Math.round(weights.stream() * query.promptTokens()
+                    * candidates.rowsOverUsualStep(number, FEW_STREAMS));
+            terms[term++] = (long) weights.missingSlot() * candidates.missingSlots(number);
+            terms[term++] = query.blockSize() * candidates.missingBlocks(number, promptBlocks);
+            terms[term] = failureShare == 0 ? 0 : Math.round(weights.failure() * failureShare);
+        }
+
+        private long uncachedTokens(int number) {
+            return query.promptTokens() - (long) candidates.matchedBlocks(number) * query.blockSize();
         }
 
         /** In a full cache nothing of it is spared: the copy takes somebody's place there, and will not last. */
-        private long sparedTokens(Candidate candidate) {
+        private long sparedTokens(int number, double fullness) {
+            int matched = candidates.matchedBlocks(number);
             double blocks = 0;
-            for (int i = 0; i < sparedShares.length; i++) {
-                int shallower = i + 1 < sparedShares.length ? query.uses().get(i + 1).blocks() : 0;
-                int copied = query.uses().get(i).blocks() - Math.max(shallower, candidate.matchedBlocks());
-                blocks += sparedShares[i] * Math.max(0, copied);
+            for (int i = 0; i < sparedShares.length && usedBlocks[i] > matched; i++) {
+                blocks += sparedShares[i] * (usedBlocks[i] - Math.max(usedBlocks[i + 1], matched));
             }
-            return Math.round(blocks * query.blockSize() * (1 - candidate.fullness()));
+            return blocks == 0 ? 0 : Math.round(blocks * query.blockSize() * (1 - fullness));
         }
 
         /**
@@ -235,10 +232,16 @@ public final class ExpectedFirstToken implements RoutingPolicy {
          * that company, a step each now and a row each later, and not counted. Not so once its running answers weigh.
          */
         boolean isAsGood(int one, int cheapest) {
-            int fewerBlocks = candidates.get(cheapest).matchedBlocks() - candidates.get(one).matchedBlocks();
+            int fewerBlocks = candidates.matchedBlocks(cheapest) - candidates.matchedBlocks(one);
             boolean isNearlyAsGood = fewerBlocks <= 1 && rests[one] - rests[cheapest] <= query.blockSize();
             return isNearlyAsGood
-                    || holdsAll(one) && withoutCompany[one] - costs[cheapest] <= query.blockSize();
+                    || holdsAll(one) && withoutCompany(one) - costs[cheapest] <= query.blockSize();
+        }
+
+        private long withoutCompany(int one) {
+            reckon(one);
+            double pendingShare = (double) candidates.pendingRequests(one) / Math.max(1, candidates.requests(one));
+            return costs[one] - terms[QUEUED] - Math.round(terms[STREAMS] * pendingShare);
         }
 
         boolean goesBefore(int one, int other) {
@@ -249,13 +252,12 @@ public final class ExpectedFirstToken implements RoutingPolicy {
             if (holdsAll && Math.abs(costs[one] - costs[other]) > query.blockSize()) {
                 return costs[one] < costs[other];                  // company is worth a wait only where it is not elsewhere
             }
-            return candidates.get(one).lastChosen() < candidates.get(other).lastChosen();
+            return candidates.lastChosen(one) < candidates.lastChosen(other);
         }
 
         /** One token at least is always computed, hence up to a block. */
         private boolean holdsAll(int one) {
-            Candidate candidate = candidates.get(one);
-            return candidate.matchedBlocks() > 0 && candidate.uncachedTokens(query) <= query.blockSize();
+            return candidates.matchedBlocks(one) > 0 && uncachedTokens(one) <= query.blockSize();
         }
     }
 }

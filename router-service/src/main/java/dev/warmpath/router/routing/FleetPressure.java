@@ -1,8 +1,5 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.health.HealthState;
-import java.util.List;
-
 /**
  * How hard the workers of one revision work, and how much of its prompts they find cached, as this router has seen it
  * lately. Those that get no requests are no measure. Written under its owner's lock, read by anybody.
@@ -22,21 +19,14 @@ final class FleetPressure {
     private record Seen(double busyShare, long nanos) {}
 
     /** The share of workers with prompts to compute, as {@link #observe} would leave it. Changes nothing. */
-    double busyShare(List<Candidate> candidates, long nowNanos) {
-        int healthy = 0;
-        int busy = 0;
-        for (int i = 0; i < candidates.size(); i++) {
-            Candidate each = candidates.get(i);
-            boolean counts = each.health() == HealthState.HEALTHY;
-            healthy += counts ? 1 : 0;
-            busy += counts && each.pendingTokens() > 0 ? 1 : 0;
-        }
+    double busyShare(Candidates candidates, long nowNanos) {
         Seen last = seen;
-        if (last.nanos == NEVER || healthy == 0) {
+        if (last.nanos == NEVER || candidates.healthy() == 0) {
             return last.busyShare;
         }
         double seconds = Math.max(0, nowNanos - last.nanos) / 1e9;
-        return last.busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * ((double) busy / healthy - last.busyShare);
+        double now = (double) candidates.busy() / candidates.healthy();
+        return last.busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * (now - last.busyShare);
     }
 
     /** As it was last observed, 0 to 1. */
@@ -49,7 +39,7 @@ final class FleetPressure {
         return reuse;
     }
 
-    /** A request is about to be placed. @param busyShare as of now, see {@link #busyShare(List, long)} */
+    /** A request is about to be placed. @param busyShare as of now, see {@link #busyShare(Candidates, long)} */
     void observe(double busyShare, long nowNanos) {
         seen = new Seen(busyShare, nowNanos);
     }

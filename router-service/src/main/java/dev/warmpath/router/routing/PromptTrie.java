@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Nodes point into the chains of the prompts that made them and copy nothing. There are at most two for each request:
  * a node without requests goes, and one whose requests all go on into its only child becomes part of that.
  *
- * <p>Its owner's lock guards it.
+ * <p>The books' monitor guards it.
  */
 final class PromptTrie {
 

@@ -163,7 +163,13 @@ public final class RequestRouter {
         return ready.isEmpty() ? Integer.MAX_VALUE : room(fit.isEmpty() ? ready : fit);
     }
 
-    private synchronized int room(List<FleetWorker> ready) {
+    private int room(List<FleetWorker> ready) {
+        synchronized (books) {
+            return lockedRoom(ready);
+        }
+    }
+
+    private int lockedRoom(List<FleetWorker> ready) {
         int room = 0;
         int places = 0;
         int own = 0;
@@ -237,7 +243,7 @@ public final class RequestRouter {
     }
 
     private Routed explain(Task task) {
-        Thought thought = weigh(task, look(task, /* stands */ false), /* stands */ false);
+        Thought thought = weigh(task, look(task, /* isBooked */ false), /* isBooked */ false);
         Choice choice = thought.choice;
         Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
                 RouteSnapshot.whole(thought.query, choice, task.leftOut));
@@ -252,37 +258,30 @@ public final class RequestRouter {
                 return placed;
             }
         }
-        synchronized (this) {
-            return Objects.requireNonNull(tryToPlace(task), "nobody else books while the lock is held");
+        synchronized (books) {
+            return Objects.requireNonNull(tryToPlace(task), "nobody else books meanwhile");
         }
     }
 
     private @Nullable Placed tryToPlace(Task task) {
-        Thought thought = weigh(task, look(task, /* stands */ true), /* stands */ true);
+        Thought thought = weigh(task, look(task, /* isBooked */ true), /* isBooked */ true);
         Choice choice = thought.choice;
         Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
                 RouteSnapshot.bounded(thought.query, choice, task.leftOut));
         return book(task, thought, routed);
     }
 
+
     // ---- look
 
-    /** @param stands false: nobody is going to book, and nothing changes */
-    private synchronized Deliberation look(Task task, boolean stands) {
-        OneRevision revision = revision(task.prompt);
-        Deliberation by = crew(revision, task).take();
-        by.nowNanos = nanoTime.getAsLong();
-        books.expire(by.nowNanos);
-        by.bookings = books.bookings();
-        by.draw = nextDraw;
-        by.doubtfulCount = 0;
-        by.knownCount = 0;
-        if (stands) {
-            nextDraw = random.nextLong();
-            by.doubtfulCount = books.doubtful(by.doubtful);
+    /** @param isBooked false: nobody is going to book, and nothing changes */
+    private Deliberation look(Task task, boolean isBooked) {
+        synchronized (books) {
+            Deliberation by = crew(revision(task.prompt), task).take();
+            by.look(task.prompt, isBooked, nextDraw, nanoTime.getAsLong());
+            nextDraw = isBooked ? random.nextLong() : nextDraw;
+            return by;
         }
-        books.share(task.prompt.chain(), task.prompt.reusableBlocks(), by.shared);
-        return by;
     }
 
     private OneRevision revision(TokenizedPrompt prompt) {
@@ -304,87 +303,16 @@ public final class RequestRouter {
 
     // ---- weigh
 
-    private Thought weigh(Task task, Deliberation by, boolean stands) {
-        TokenizedPrompt prompt = task.prompt;
-        askAboutDoubtful(by);
-        PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
-        StepCost usual = usualCost(task.workers);
-        for (int i = 0; i < task.workers.size(); i++) {
-            weigh(prompt, by, i, match, usual, stands);
-        }
-        FleetPressure pressure = by.crew.pressure();
-        double busyShare = task.isFirstTry ? pressure.busyShare(by.candidates, by.nowNanos) : pressure.busyShare();
-        RouteQuery query = prompt.query(by.draw, busyShare, pressure.reuse(), by.shared.uses());
+    private Thought weigh(Task task, Deliberation by, boolean isBooked) {
+        by.weigh(index, task.prompt, isBooked);
+        FleetPressure pressure = by.crew().pressure();
+        double busyShare = task.isFirstTry ? pressure.busyShare(by.candidates(), by.nowNanos()) : pressure.busyShare();
+        RouteQuery query = task.prompt.query(by.draw(), busyShare, pressure.reuse(), by.uses());
         RoutingPolicy policy = plan.decidesOn(query);
-        Choice choice = policy.choose(query, by.candidates);
-        return new Thought(by, busyShare, query, policy, choice, shadow(query, by.candidates));
+        Choice choice = policy.choose(query, by.candidates());
+        return new Thought(by, busyShare, query, policy, choice, shadow(query, by.candidates()));
     }
 
-    /** Notes which promises the index has kept. */
-    private void askAboutDoubtful(Deliberation by) {
-        for (int i = 0; i < by.doubtfulCount; i++) {
-            Booking promise = Objects.requireNonNull(by.doubtful[i]);
-            by.doubtful[i] = null;
-            if (isKnown(promise, by.nowNanos)) {
-                by.doubtful[by.knownCount++] = promise;
-            }
-        }
-    }
-
-    /** Whether the index has its blocks, in step with the worker. */
-    private boolean isKnown(Booking booking, long now) {
-        return booking.chain.blockCount() > 0 && booking.worker.indexAge(now).isInStep()
-                && index.holds(booking.worker.keys(), booking.lastKey());
-    }
-
-    private void weigh(TokenizedPrompt prompt, Deliberation by, int place, PrefixMatch match, StepCost usual,
-            boolean stands) {
-        FleetWorker worker = by.crew.workers().get(place);
-        WorkerLedger ledger = by.crew.ledger(place);
-        Candidates candidates = by.candidates;
-        IndexAge age = worker.indexAge(by.nowNanos);
-        IndexGrade grade = worker.gradeOf(age);
-        Standing standing = worker.health().standing();
-        candidates.trust(place, age, grade, standing.state(by.nowNanos), standing.failureShare(by.nowNanos));
-
-        int indexed = match.blocks(worker.keys());
-        int running = by.shared.running(ledger.slot());
-        int own = age.isInStep()
-                // what runs and was known counts as far as the index still has it: in full, whatever it is believed
-                ? Math.max(by.shared.promised(ledger.slot()), Math.min(running, indexed))
-                : Math.max(by.shared.promised(ledger.slot()), Math.max(running, history(prompt, ledger, grade)));
-        if (stands && ledger.hasHistory() && !WorkerLedger.isHistoryRead(age.isInStep(), grade)) {
-            forgetHistory(ledger);
-        }
-        int believed = (int) Math.round(indexed * standing.credit());
-        candidates.blocks(place, grade == IndexGrade.LOAD ? 0 : Math.max(believed, own), running,
-                grade.isInTime() ? indexed : 0, worker.events().position().setSize());
-
-        Heartbeat last = worker.heartbeat();
-        if (stands && !ledger.hasHeard(last)) {
-            hear(ledger, last);
-        }
-        candidates.load(place, ledger.booked(), ledger.loadOfOthers(last), ledger.lastChosen());
-        StepCost told = worker.stepCost();
-        candidates.stepCost(place, told == null ? usual : told);
-    }
-
-    private synchronized void hear(WorkerLedger ledger, @Nullable Heartbeat heartbeat) {
-        ledger.hear(heartbeat);
-    }
-
-    private int history(TokenizedPrompt prompt, WorkerLedger ledger, IndexGrade grade) {
-        if (grade == IndexGrade.LOAD || !ledger.hasHistory()) {
-            return 0;
-        }
-        synchronized (this) {
-            return ledger.historyBlocks(prompt.chain(), prompt.reusableBlocks());
-        }
-    }
-
-    private synchronized void forgetHistory(WorkerLedger ledger) {
-        ledger.forgetHistory();
-    }
     /** Nobody's request depends on it: null, too, where the shadow fails. */
     private @Nullable Choice shadow(RouteQuery query, List<Candidate> candidates) {
         RoutingPolicy shadow = plan.shadow();
@@ -424,29 +352,30 @@ public final class RequestRouter {
     // ---- book
 
     /** @return null if others have booked meanwhile what changes the choice */
-    private synchronized @Nullable Placed book(Task task, Thought thought, Routed routed) {
+    private @Nullable Placed book(Task task, Thought thought, Routed routed) {
         Deliberation by = thought.by;
-        for (int i = 0; i < by.knownCount; i++) {
-            books.isKnown(Objects.requireNonNull(by.doubtful[i]));
-            by.doubtful[i] = null;
+        synchronized (books) {
+            by.settle();
+            Placed placed = by.isOutdated(task.prompt, thought.choice.chosen()) ? null : bookNow(task, thought, routed);
+            by.crew().giveBack(by);
+            return placed;
         }
-        if (by.isOutdated(books, task.prompt, thought.choice.chosen())) {
-            by.crew.giveBack(by);
-            return null;
-        }
+    }
+
+    private Placed bookNow(Task task, Thought thought, Routed routed) {
+        Deliberation by = thought.by;
         decisions++;
         // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
         FleetWorker tried = task.isFirstTry ? dueForTrial(task.workers, by) : null;
         Routed decision = tried == null ? routed : trial(task, thought, tried);
-        FleetPressure pressure = by.crew.pressure();
+        FleetPressure pressure = by.crew().pressure();
         if (task.isFirstTry) {
-            pressure.observe(thought.busyShare, by.nowNanos);
+            pressure.observe(thought.busyShare, by.nowNanos());
         }
         pressure.placed(decision.cachedTokens(), task.prompt.length());
         stands(thought);
         FleetWorker worker = tried == null ? task.workers.get(thought.choice.chosen()) : tried;
-        Booking booking = books.book(worker, task.prompt, decision.cachedTokens(), decisions, by.nowNanos);
-        by.crew.giveBack(by);
+        Booking booking = books.book(worker, task.prompt, decision.cachedTokens(), decisions, by.nowNanos());
         return new Placed(task.prompt, decision, worker, new InFlightRequest(this, booking));
     }
 
@@ -467,8 +396,10 @@ public final class RequestRouter {
         }
     }
 
-    private synchronized void giveBack(Deliberation done) {
-        done.crew.giveBack(done);
+    private void giveBack(Deliberation done) {
+        synchronized (books) {
+            done.crew().giveBack(done);
+        }
     }
 
     /**
@@ -477,10 +408,11 @@ public final class RequestRouter {
      * requests go there anyway.
      */
     private @Nullable FleetWorker dueForTrial(List<FleetWorker> workers, Deliberation by) {
-        long now = by.nowNanos;
+        long now = by.nowNanos();
         boolean tooSoon = decisions - trialDecision < DECISIONS_PER_TRIAL
                 && now - trialNanos < LONGEST_WITHOUT_TRIAL.toNanos();
-        if (tooSoon || !by.isMixed()) {
+        int healthy = by.candidates().healthy();
+        if (tooSoon || healthy == 0 || healthy == workers.size()) {
             return null;
         }
         FleetWorker due = null;
@@ -500,33 +432,19 @@ public final class RequestRouter {
         return due;
     }
 
-    /** Of a worker that has not told what its steps take: as one that runs the same model. */
-    private static StepCost usualCost(List<FleetWorker> workers) {
-        for (FleetWorker worker : workers) {
-            StepCost told = worker.stepCost();
-            if (told != null) {
-                return told;
-            }
-        }
-        return StepCost.USUAL;
-    }
-
     // ---- what becomes of it
 
-    synchronized void firstToken(Booking booking, boolean isTimed) {
+    void firstToken(Booking booking, boolean isTimed) {
         books.firstToken(booking, isTimed, nanoTime.getAsLong());
     }
 
     void close(Booking booking) {
         long now = nanoTime.getAsLong();
-        boolean isKnown = isKnown(booking, now);                   // asked before: the lock is everybody's
-        synchronized (this) {
-            books.close(booking, isKnown, now);
-        }
+        books.close(booking, booking.isIn(index, now), now);       // asked before: the monitor is everybody's
     }
 
     /** Requests of this router that are placed and not closed, over all workers. */
-    public synchronized int inFlight() {
+    public int inFlight() {
         return books.inFlight();
     }
 }

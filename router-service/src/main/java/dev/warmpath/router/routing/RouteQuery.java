@@ -28,4 +28,9 @@ public record RouteQuery(int promptTokens, int blockSize, long beginning, long c
     public RouteQuery(int promptTokens, int blockSize) {
         this(promptTokens, blockSize, 0, 0, 0, 0, 0, List.of());
     }
+
+    /** Blocks of the prompt, the last, partial one included. */
+    int promptBlocks() {
+        return Math.ceilDiv(promptTokens, blockSize);
+    }
 }

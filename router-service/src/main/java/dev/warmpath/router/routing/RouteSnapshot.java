@@ -1,7 +1,6 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.health.HealthState;
 import java.util.Arrays;
 import java.util.List;
 
@@ -36,17 +35,14 @@ public record RouteSnapshot(
 
     /** The grade and the most matched blocks are of all candidates, kept or not. */
     private static RouteSnapshot of(RouteQuery query, Choice choice, List<CandidateCost> kept, LeftOut leftOut) {
-        Costs all = choice.costs();
+        Candidates all = choice.costs().candidates();
         IndexGrade worst = IndexGrade.EXACT;
         int most = 0;
         int mostHealthy = -1;
         for (int i = 0; i < all.size(); i++) {
-            Candidate each = all.candidate(i);
-            worst = each.grade().compareTo(worst) > 0 ? each.grade() : worst;
-            most = Math.max(most, each.matchedBlocks());
-            if (each.health() == HealthState.HEALTHY) {
-                mostHealthy = Math.max(mostHealthy, each.matchedBlocks());
-            }
+            worst = all.grade(i).compareTo(worst) > 0 ? all.grade(i) : worst;
+            most = Math.max(most, all.matchedBlocks(i));
+            mostHealthy = all.isHealthy(i) ? Math.max(mostHealthy, all.matchedBlocks(i)) : mostHealthy;
         }
         // what an ejected one holds is given up for nothing but its faults, unless all are
         return new RouteSnapshot(query, all.size(), worst, mostHealthy < 0 ? most : mostHealthy, kept, leftOut);

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /**
  * How many requests of each worker there are, and how many of these the index does not know: a short list while few
- * workers have any, a place for each slot once there are more. Its owner's lock guards it.
+ * workers have any, a place for each slot once there are more. The books' monitor guards it.
  */
 final class WorkerCounts {
 

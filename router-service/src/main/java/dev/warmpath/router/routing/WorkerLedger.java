@@ -10,7 +10,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this router has in flight at one worker, in numbers, and what others have there. Its owner's lock guards it; the
+ * What this router has in flight at one worker, in numbers, and what others have there. The books' monitor guards it; the
  * numbers are read without, each load as a whole.
  *
  * <p>While the index is not in step with the worker, its word does not count here: what this router has sent there goes
@@ -125,8 +125,10 @@ final class WorkerLedger {
     }
 
     void forgetHistory() {
-        history.clear();
-        hasHistory = false;
+        if (hasHistory) {
+            history.clear();
+            hasHistory = false;
+        }
     }
 
     boolean hasHistory() {

@@ -16,26 +16,26 @@ class FleetPressureTest {
     private final FleetPressure pressure = new FleetPressure();
 
     private void observe(List<Candidate> workers, long nowNanos) {
-        pressure.observe(pressure.busyShare(workers, nowNanos), nowNanos);
+        pressure.observe(pressure.busyShare(Candidates.of(workers), nowNanos), nowNanos);
     }
 
     @Test
     void a_fleet_that_stays_half_busy_is_taken_for_so_after_some_seconds() {
         observe(HALF_BUSY, 0);
-        assertThat(pressure.busyShare(HALF_BUSY, 0)).as("for no time yet").isZero();
+        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 0)).as("for no time yet").isZero();
 
         observe(HALF_BUSY, 2 * SECOND);
-        assertThat(pressure.busyShare(HALF_BUSY, 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
+        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
         observe(HALF_BUSY, 20 * SECOND);
-        assertThat(pressure.busyShare(HALF_BUSY, 20 * SECOND)).isCloseTo(0.5, within(1e-3));
-        assertThat(pressure.busyShare(IDLE, 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
+        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 20 * SECOND)).isCloseTo(0.5, within(1e-3));
+        assertThat(pressure.busyShare(Candidates.of(IDLE), 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
     }
 
     @Test
     void asking_changes_nothing() {
         observe(HALF_BUSY, 0);
 
-        assertThat(pressure.busyShare(HALF_BUSY, SECOND)).isEqualTo(pressure.busyShare(HALF_BUSY, SECOND));
+        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), SECOND)).isEqualTo(pressure.busyShare(Candidates.of(HALF_BUSY), SECOND));
     }
 
     @Test
