@@ -37,6 +37,7 @@ final class Deliberation {
     private int doubtfulCount;
     private int knownCount;
     private StepCost usualCost = StepCost.USUAL;
+    private boolean isToBeBooked;
     private long nowNanos;
     private long bookings;
     private long draw;
@@ -85,16 +86,17 @@ final class Deliberation {
     /**
      * Reads what the prompt shares with requests in flight.
      *
-     * @param isBooked false: nobody is going to book, and nothing changes but what time changes
-     * @param chance   any number
+     * @param toBeBooked false: it is only asked what would be, and nothing changes but what time changes
+     * @param chance     any number
      */
-    void look(TokenizedPrompt prompt, boolean isBooked, long chance, long now) {
+    void look(TokenizedPrompt prompt, boolean toBeBooked, long chance, long now) {
+        isToBeBooked = toBeBooked;
         nowNanos = now;
         draw = chance;
         books.expire(now);
         bookings = books.bookings();
         books.share(prompt.chain(), prompt.reusableBlocks(), shared);
-        doubtfulCount = isBooked ? books.doubtful(doubtful) : 0;
+        doubtfulCount = isToBeBooked ? books.doubtful(doubtful) : 0;
         knownCount = 0;
     }
 
@@ -129,10 +131,8 @@ final class Deliberation {
     /**
      * Fills the candidates. The index is asked after the books were read: what it learns in between counts twice rather
      * than not at all.
-     *
-     * @param isBooked as before
      */
-    void weigh(PrefixIndex index, TokenizedPrompt prompt, boolean isBooked) {
+    void weigh(PrefixIndex index, TokenizedPrompt prompt) {
         askAboutDoubtful(index);
         PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
         List<FleetWorker> workers = crew.workers();
@@ -146,7 +146,7 @@ final class Deliberation {
             Row row = rows[place];
             if (row == null || row.heartbeat != heartbeat || row.position != position || row.standing != standing
                     || row.own != ledger.booked() || row.others != ledger.loadOfOthers()) {
-                fill(place, worker, ledger, heartbeat, position, standing, isBooked);
+                fill(place, worker, ledger, heartbeat, position, standing);
             }
             share(prompt, place, ledger, match.blocks(worker.keys()));
         }
@@ -181,10 +181,10 @@ final class Deliberation {
     }
 
     private void fill(int place, FleetWorker worker, WorkerLedger ledger, @Nullable Heartbeat heartbeat,
-            KvEventApplier.Position position, Standing standing, boolean isBooked) {
+            KvEventApplier.Position position, Standing standing) {
         IndexAge age = worker.indexAge(nowNanos);
         IndexGrade grade = worker.gradeOf(age);
-        if (isBooked) {
+        if (isToBeBooked) {
             books.takeIn(ledger, heartbeat, WorkerLedger.isHistoryRead(age.isInStep(), grade));
         }
         Load own = ledger.booked();

@@ -46,7 +46,7 @@ import org.slf4j.LoggerFactory;
  * <p>Nor is a worker believed that promised blocks and did not find them: its announcements count by the share of them
  * that proved true lately. What this router has sent there itself is known without the worker's word.
  *
- * <p>A worker that has been ejected, see {@link dev.warmpath.router.fleet.WorkerHealth}, gets one request in a hundred
+ * <p>A worker that has been ejected, see {@link dev.warmpath.router.health.WorkerHealth}, gets one request in a hundred
  * to show that it has recovered. It is the client of that request who pays for it, so the share is small, and all
  * ejected workers together have one.
  *
@@ -67,6 +67,17 @@ public final class RequestRouter {
     private static final long DECISIONS_PER_TRIAL = 100;
     private static final int MAX_REVISIONS = 64;
     private static final Duration LONGEST_WITHOUT_TRIAL = Duration.ofMinutes(1);
+    /**
+     * One beyond what a worker computes at the same time for each so many, so that its next step is not short of a
+     * sequence. A small worker gets none: whoever waits there waits for that worker, not for the first that is free.
+     */
+    private static final int SEQUENCES_PER_SPARE = 16;
+    /** More prompts than take it so long to compute make a worker no faster. */
+    private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
+    /** Lost races after which a decision is made with the lock held. */
+    private static final int MOST_LOST = 2;
+    /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
+    private static final int SHARE = 4;
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -100,18 +111,6 @@ public final class RequestRouter {
     /** A decision that is thought through. @param shadow what the other policy says of it, or null */
     private record Thought(Deliberation by, double busyShare, RouteQuery query, RoutingPolicy policy, Choice choice,
             @Nullable Choice shadow) {}
-
-    /**
-     * One beyond what a worker computes at the same time for each so many, so that its next step is not short of a
-     * sequence. A small worker gets none: whoever waits there waits for that worker, not for the first that is free.
-     */
-    private static final int SEQUENCES_PER_SPARE = 16;
-    /** More prompts than take it so long to compute make a worker no faster. */
-    private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
-    /** Lost races after which a decision is made with the lock held. */
-    private static final int MOST_LOST = 2;
-    /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
-    private static final int SHARE = 4;
 
     /**
      * With one policy, which decides without chance.
@@ -243,7 +242,7 @@ public final class RequestRouter {
     }
 
     private Routed explain(Task task) {
-        Thought thought = weigh(task, look(task, /* isBooked */ false), /* isBooked */ false);
+        Thought thought = weigh(task, look(task, /* isToBeBooked */ false));
         Choice choice = thought.choice;
         Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
                 RouteSnapshot.whole(thought.query, choice, task.leftOut));
@@ -264,22 +263,21 @@ public final class RequestRouter {
     }
 
     private @Nullable Placed tryToPlace(Task task) {
-        Thought thought = weigh(task, look(task, /* isBooked */ true), /* isBooked */ true);
+        Thought thought = weigh(task, look(task, /* isToBeBooked */ true));
         Choice choice = thought.choice;
         Routed routed = routed(thought, choice, task.workers.get(choice.chosen()),
                 RouteSnapshot.bounded(thought.query, choice, task.leftOut));
         return book(task, thought, routed);
     }
 
-
     // ---- look
 
-    /** @param isBooked false: nobody is going to book, and nothing changes */
-    private Deliberation look(Task task, boolean isBooked) {
+    /** @param isToBeBooked false: it is only asked what would be, and nothing changes */
+    private Deliberation look(Task task, boolean isToBeBooked) {
         synchronized (books) {
             Deliberation by = crew(revision(task.prompt), task).take();
-            by.look(task.prompt, isBooked, nextDraw, nanoTime.getAsLong());
-            nextDraw = isBooked ? random.nextLong() : nextDraw;
+            by.look(task.prompt, isToBeBooked, nextDraw, nanoTime.getAsLong());
+            nextDraw = isToBeBooked ? random.nextLong() : nextDraw;
             return by;
         }
     }
@@ -303,8 +301,8 @@ public final class RequestRouter {
 
     // ---- weigh
 
-    private Thought weigh(Task task, Deliberation by, boolean isBooked) {
-        by.weigh(index, task.prompt, isBooked);
+    private Thought weigh(Task task, Deliberation by) {
+        by.weigh(index, task.prompt);
         FleetPressure pressure = by.crew().pressure();
         double busyShare = task.isFirstTry ? pressure.busyShare(by.candidates(), by.nowNanos()) : pressure.busyShare();
         RouteQuery query = task.prompt.query(by.draw(), busyShare, pressure.reuse(), by.uses());
