@@ -204,6 +204,15 @@ final class Books {
 
     // ---- what workers tell
 
+    /** Takes the last heartbeat in, unless it is known. */
+    void hear(WorkerLedger ledger, @Nullable Heartbeat heartbeat) {
+        if (!ledger.hasHeard(heartbeat)) {
+            synchronized (this) {
+                ledger.hear(heartbeat);
+            }
+        }
+    }
+
     /** @param keepsHistory whether what was sent there while the index cannot tell is of use */
     synchronized void takeIn(WorkerLedger ledger, @Nullable Heartbeat heartbeat, boolean keepsHistory) {
         ledger.hear(heartbeat);

@@ -157,24 +157,36 @@ public final class RequestRouter {
      */
     public int room(ServedModel model) {
         List<FleetWorker> ready = fleet.workers(model);
-        long now = nanoTime.getAsLong();
-        List<FleetWorker> fit = ready.stream().filter(each -> each.health().state(now) == HealthState.HEALTHY).toList();
-        return ready.isEmpty() ? Integer.MAX_VALUE : room(fit.isEmpty() ? ready : fit);
-    }
-
-    private int room(List<FleetWorker> ready) {
-        synchronized (books) {
-            return lockedRoom(ready);
+        if (ready.isEmpty()) {
+            return Integer.MAX_VALUE;
         }
+        Crew crew;
+        synchronized (books) {
+            crew = crew(model, ready);
+        }
+        long now = nanoTime.getAsLong();
+        var ofHealthy = new Room();
+        var ofAll = new Room();
+        for (int place = 0; place < ready.size(); place++) {
+            FleetWorker worker = ready.get(place);
+            WorkerLedger ledger = crew.ledger(place);
+            books.hear(ledger, worker.heartbeat());
+            ofAll.add(worker, ledger);
+            if (worker.health().state(now) == HealthState.HEALTHY) {
+                ofHealthy.add(worker, ledger);
+            }
+        }
+        return (ofHealthy.places > 0 ? ofHealthy : ofAll).left();
     }
 
-    private int lockedRoom(List<FleetWorker> ready) {
-        int room = 0;
-        int places = 0;
-        int own = 0;
-        boolean someoneIsFree = false;
-        for (FleetWorker worker : ready) {
-            WorkerLedger ledger = books.ledger(worker);
+    /** What some workers have room for. */
+    private static final class Room {
+        private int room;
+        private int places;
+        private int own;
+        private boolean someoneIsFree;
+
+        void add(FleetWorker worker, WorkerLedger ledger) {
             int taken = ledger.booked().requests();
             int size = worker.maxSequences() + worker.maxSequences() / SEQUENCES_PER_SPARE;
             int left = size - taken - ledger.loadOfOthers().requests();
@@ -184,7 +196,10 @@ public final class RequestRouter {
             places += size;
             own += taken;
         }
-        return someoneIsFree ? Math.max(room, places / SHARE - own) : Math.min(0, room);
+
+        int left() {
+            return someoneIsFree ? Math.max(room, places / SHARE - own) : Math.min(0, room);
+        }
     }
 
     /** Tokens of the prompt that its best worker would have to compute, by the index. */
@@ -275,25 +290,22 @@ public final class RequestRouter {
     /** @param isToBeBooked false: it is only asked what would be, and nothing changes */
     private Deliberation look(Task task, boolean isToBeBooked) {
         synchronized (books) {
-            Deliberation by = crew(revision(task.prompt), task).take();
+            Deliberation by = crew(task.prompt.model(), task.workers).take();
             by.look(task.prompt, isToBeBooked, nextDraw, nanoTime.getAsLong());
             nextDraw = isToBeBooked ? random.nextLong() : nextDraw;
             return by;
         }
     }
 
-    private OneRevision revision(TokenizedPrompt prompt) {
-        return revisions.computeIfAbsent(prompt.model().revision(), _ -> new OneRevision());
-    }
-
     /** Of all ready workers it is kept; whoever goes without some of them pays for an own one. */
-    private Crew crew(OneRevision revision, Task task) {
+    private Crew crew(ServedModel model, List<FleetWorker> workers) {
+        OneRevision revision = revisions.computeIfAbsent(model.revision(), _ -> new OneRevision());
         Crew known = revision.crew;
-        if (known != null && known.consistsOf(task.workers)) {
+        if (known != null && known.consistsOf(workers)) {
             return known;
         }
-        var crew = new Crew(task.workers, books, revision.pressure);
-        if (task.workers == fleet.workers(task.prompt.model())) {
+        var crew = new Crew(workers, books, revision.pressure);
+        if (workers == fleet.workers(model)) {
             revision.crew = crew;
         }
         return crew;

@@ -33,7 +33,7 @@ final class WorkerLedger {
     private volatile Load others = Load.NONE;
     private volatile @Nullable Heartbeat lastHeard;
     private volatile long lastChosen;
-    private double prefillTokensPerNano;
+    private volatile double prefillTokensPerNano;
 
     /**
      * @param self       by which the worker tells this router's requests from those of others
@@ -97,13 +97,15 @@ final class WorkerLedger {
     private void learnPrefillRate(Booking booking, long nowNanos) {
         if (booking.tokensToFirst >= TELLING_TOKENS && nowNanos > booking.bookedNanos) {
             double rate = (double) booking.tokensToFirst / (nowNanos - booking.bookedNanos);
-            prefillTokensPerNano += (rate - prefillTokensPerNano) * (prefillTokensPerNano == 0 ? 1 : RATE_WEIGHT);
+            double before = prefillTokensPerNano;
+            prefillTokensPerNano = before + (rate - before) * (before == 0 ? 1 : RATE_WEIGHT);
         }
     }
 
     /** How long the worker will be computing prompts that were booked here; 0 while its speed is not known. */
     long prefillNanos() {
-        return prefillTokensPerNano == 0 ? 0 : (long) (booked.pendingTokens() / prefillTokensPerNano);
+        double rate = prefillTokensPerNano;
+        return rate == 0 ? 0 : (long) (booked.pendingTokens() / rate);
     }
 
     /** @param ownBlocks that only this request holds */
