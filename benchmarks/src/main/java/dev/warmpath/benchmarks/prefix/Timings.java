@@ -1,0 +1,35 @@
+package dev.warmpath.benchmarks.prefix;
+
+import java.util.Arrays;
+
+/** Durations of single calls. One thread adds to it. */
+final class Timings {
+
+    private long[] nanos = new long[1_024];
+    private int count;
+
+    void add(long duration) {
+        if (count == nanos.length) {
+            nanos = Arrays.copyOf(nanos, 2 * count);
+        }
+        nanos[count++] = duration;
+    }
+
+    void addAll(Timings others) {
+        for (int i = 0; i < others.count; i++) {
+            add(others.nanos[i]);
+        }
+    }
+
+    /** @param parts of which each call had so many: the figures are of one of them */
+    void print(String row, int parts) {
+        long[] sorted = Arrays.copyOf(nanos, count);
+        Arrays.sort(sorted);
+        System.out.printf("%-44s %10.0f %10.0f %10.0f %10d%n", row, (double) sorted[count / 2] / parts,
+                (double) sorted[(int) (count * 0.99)] / parts, Arrays.stream(sorted).average().orElse(0) / parts, count);
+    }
+
+    static void printHeader(String title) {
+        System.out.printf("%n%-44s %10s %10s %10s %10s%n", title, "p50, ns", "p99, ns", "mean, ns", "calls");
+    }
+}
