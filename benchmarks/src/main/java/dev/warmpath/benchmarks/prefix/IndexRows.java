@@ -21,9 +21,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * The index in one {@link ConversationWorld}, row by row: {@code benchmarks/index-peers} asks the same of other
  * routers' indexes, in the world that this program writes, and prints the same sums over all answers. Each call is
  * timed by itself, the clock's own cost included, and asks for a chain drawn at random whose keys were read just
- * before, as a router has just computed them. Memory and filling come first, as they need an index of their own.
+ * before, as a router has just computed them. The heap is touched before, else the first rows pay for its page faults.
  * <pre>
- *   java -Xms6g -Xmx6g -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
+ *   java -Xms6g -Xmx6g -XX:+AlwaysPreTouch -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        dev.warmpath.benchmarks.prefix.IndexRows HUNDRED hundred.world
  * </pre>
  */

@@ -2,7 +2,7 @@ package dev.warmpath.benchmarks.prefix;
 
 import java.util.Arrays;
 
-/** Durations of single calls. One thread adds to it. */
+/** Durations of single calls, in nanoseconds. One thread adds to it. */
 final class Timings {
 
     private long[] nanos = new long[1_024];
@@ -25,8 +25,9 @@ final class Timings {
     void print(String row, int parts) {
         long[] sorted = Arrays.copyOf(nanos, count);
         Arrays.sort(sorted);
-        System.out.printf("%-44s %10.0f %10.0f %10.0f %10d%n", row, (double) sorted[count / 2] / parts,
-                (double) sorted[(int) (count * 0.99)] / parts, Arrays.stream(sorted).average().orElse(0) / parts, count);
+        double mean = Arrays.stream(sorted).average().orElse(0) / parts;
+        System.out.printf("%-44s %10.0f %10.0f %10.0f %10d%n", row,
+                (double) sorted[count / 2] / parts, (double) sorted[(int) (count * 0.99)] / parts, mean, count);
     }
 
     static void printHeader(String title) {
