@@ -5,12 +5,12 @@ use dynamo_kv_router::indexer::positional::{LevelIndex, PositionalIndexer, Searc
 use dynamo_kv_router::indexer::{SyncIndexer, WorkerTask};
 use dynamo_kv_router::protocols::{
     ExternalSequenceBlockHash, KvCacheEvent, KvCacheEventData, KvCacheRemoveData, KvCacheStoreData,
-    KvCacheStoredBlockData, LocalBlockHash, OverlapScores, RouterEvent, WorkerWithDpRank,
+    KvCacheStoredBlockData, LocalBlockHash, OverlapScores, RouterEvent, WorkerWithDpRank, compute_next_seq_hash,
 };
 use dynamo_kv_router::radix_tree::RadixTree;
 use kv_index::{ChainBlockMap, ChainIndex, ContentHash, SequenceHash, StoredBlock};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 
 /// One change of one worker. Its keys are both the hash of a block's chain and that of its tokens.
@@ -139,22 +139,28 @@ impl Asked for Arc<ChainIndex> {
 // ---- Dynamo
 
 fn dynamo_event(worker: u32, change: Change) -> RouterEvent {
+    named_event(worker, change, |key| key)
+}
+
+/// An event that calls the chain up to a block something else than its key.
+fn named_event(worker: u32, change: Change, name: impl Fn(u64) -> u64) -> RouterEvent {
+    let hash = |key| ExternalSequenceBlockHash(name(key));
     let data = match change {
         Change::Stored { parent, keys } => KvCacheEventData::Stored(KvCacheStoreData {
-            parent_hash: (parent != 0).then_some(ExternalSequenceBlockHash(parent)),
+            parent_hash: (parent != 0).then(|| hash(parent)),
             start_position: None,
             blocks: keys
                 .iter()
                 .map(|&key| KvCacheStoredBlockData {
-                    block_hash: ExternalSequenceBlockHash(key),
+                    block_hash: hash(key),
                     tokens_hash: LocalBlockHash(key),
                     mm_extra_info: None,
                 })
                 .collect(),
         }),
-        Change::Removed { keys } => KvCacheEventData::Removed(KvCacheRemoveData {
-            block_hashes: keys.iter().map(|&key| ExternalSequenceBlockHash(key)).collect(),
-        }),
+        Change::Removed { keys } => {
+            KvCacheEventData::Removed(KvCacheRemoveData { block_hashes: keys.iter().map(|&key| hash(key)).collect() })
+        }
     };
     RouterEvent::new(worker as u64, KvCacheEvent { event_id: 0, data, dp_rank: 0 })
 }
@@ -214,11 +220,15 @@ impl Asked for RadixTree {
     }
 }
 
-/// Nested maps by position, with one writer's accounts.
+/// Nested maps by position, with one writer's accounts. They take a chain's hash only as they make it themselves, out of
+/// the hashes of its blocks' tokens.
 pub struct Positional {
     pub index: Arc<PositionalIndexer>,
     accounts: FxHashMap<WorkerWithDpRank, LevelIndex>,
 }
+
+/// Their hash of each chain, by our key. Not of one index: it is none of the bytes that are counted, once it is full.
+static NAMES: LazyLock<Mutex<FxHashMap<u64, u64>>> = LazyLock::new(Default::default);
 
 impl Positional {
     /// Steps of 32 blocks and halving.
@@ -234,7 +244,16 @@ impl Peer for Positional {
     type Event = RouterEvent;
 
     fn event(&self, worker: u32, change: Change) -> RouterEvent {
-        dynamo_event(worker, change)
+        let mut names = NAMES.lock().unwrap();
+        if let Change::Stored { parent, keys } = &change {
+            let mut before = names.get(parent).copied();
+            for &key in *keys {
+                let name = before.map_or(key, |before| compute_next_seq_hash(before, LocalBlockHash(key)));
+                names.insert(key, name);
+                before = Some(name);
+            }
+        }
+        named_event(worker, change, |key| names[&key])
     }
 
     #[inline]
