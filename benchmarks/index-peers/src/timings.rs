@@ -28,7 +28,7 @@ impl Timings {
         let parts = parts as f64;
         let mean = self.0.iter().sum::<u64>() as f64 / count as f64;
         println!(
-            "{row:<44} {:>10.0} {:>10.0} {:>10.0} {count:>10}",
+            "{row:<50} {:>10.0} {:>10.0} {:>10.0} {count:>10}",
             self.0[count / 2] as f64 / parts,
             self.0[(count as f64 * 0.99) as usize] as f64 / parts,
             mean / parts
@@ -37,7 +37,7 @@ impl Timings {
 }
 
 pub fn print_header(title: &str) {
-    println!("\n{title:<44} {:>10} {:>10} {:>10} {:>10}", "p50, ns", "p99, ns", "mean, ns", "calls");
+    println!("\n{title:<50} {:>10} {:>10} {:>10} {:>10}", "p50, ns", "p99, ns", "mean, ns", "calls");
 }
 
 /// mimalloc; counts the bytes asked for while it is told to.

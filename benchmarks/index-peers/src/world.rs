@@ -60,7 +60,11 @@ impl World {
 
     /// Last keys of the system prompts, which every worker holds.
     pub fn system_parents(&self) -> Vec<u64> {
-        self.segments.iter().filter(|segment| segment.parent == 0).map(|segment| segment.keys[SYSTEM_BLOCKS - 1]).collect()
+        self.segments
+            .iter()
+            .filter(|segment| segment.parent == 0)
+            .map(|segment| segment.keys[SYSTEM_BLOCKS - 1])
+            .collect()
     }
 }
 

@@ -217,6 +217,7 @@ public final class IndexRows {
         long ask(BlockHashChain chain);
     }
 
+    /** Reads one worker, whichever it is: an answer may be worked out only as far as it is read. */
     private long match(BlockHashChain chain) {
         return index.match(chain, Integer.MAX_VALUE).blocks(workers[0].keys);
     }

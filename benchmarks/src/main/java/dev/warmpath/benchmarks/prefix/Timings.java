@@ -26,11 +26,11 @@ final class Timings {
         long[] sorted = Arrays.copyOf(nanos, count);
         Arrays.sort(sorted);
         double mean = Arrays.stream(sorted).average().orElse(0) / parts;
-        System.out.printf("%-44s %10.0f %10.0f %10.0f %10d%n", row,
+        System.out.printf("%-50s %10.0f %10.0f %10.0f %10d%n", row,
                 (double) sorted[count / 2] / parts, (double) sorted[(int) (count * 0.99)] / parts, mean, count);
     }
 
     static void printHeader(String title) {
-        System.out.printf("%n%-44s %10s %10s %10s %10s%n", title, "p50, ns", "p99, ns", "mean, ns", "calls");
+        System.out.printf("%n%-50s %10s %10s %10s %10s%n", title, "p50, ns", "p99, ns", "mean, ns", "calls");
     }
 }

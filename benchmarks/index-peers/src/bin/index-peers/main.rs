@@ -1,15 +1,13 @@
 //! Rows for one index in one world; see the README.
 
 mod peer;
-mod timings;
-mod world;
 
 use dynamo_kv_router::radix_tree::RadixTree;
+use index_peers::timings::{Counting, Timings, live_bytes_of, print_header};
+use index_peers::world::{self, KINDS, Random, WHOLE, World};
 use peer::{Asked, Change, Concurrent, Peer, Positional, Shared, Smg};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
-use timings::{Counting, Timings, live_bytes_of, print_header};
-use world::{KINDS, Random, WHOLE, World};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -91,7 +89,14 @@ fn fill<P: Peer>(world: &World, peer: &mut P) -> u128 {
     nanos + apply(peer, &mut prepared)
 }
 
-fn store<P: Peer>(peer: &P, prepared: &mut Vec<Option<P::Event>>, worker: u32, parent: u64, keys: &[u64], per_event: usize) {
+fn store<P: Peer>(
+    peer: &P,
+    prepared: &mut Vec<Option<P::Event>>,
+    worker: u32,
+    parent: u64,
+    keys: &[u64],
+    per_event: usize,
+) {
     let mut parent = parent;
     for keys in keys.chunks(per_event) {
         prepared.push(Some(peer.event(worker, Change::Stored { parent, keys })));
@@ -240,14 +245,17 @@ fn change<P: Peer>(world: &World, peer: &mut P, per_event: usize) {
     let parents = world.system_parents();
     let turn_blocks = world.chain_blocks - world::SYSTEM_BLOCKS;
     let count = (TIMED_EVENTS * per_event).div_ceil(turn_blocks);
-    let mut conversations: Vec<_> =
-        (0..count).map(|_| Conversation::draw(&mut random, world, &parents)).collect();
+    let mut conversations: Vec<_> = (0..count).map(|_| Conversation::draw(&mut random, world, &parents)).collect();
     let row = |verb| format!("{verb} in events of {per_event}");
-    timed(peer, &conversations, &row("stored"), per_event, |each, peer, prepared| each.store(peer, prepared, per_event));
+    timed(peer, &conversations, &row("stored"), per_event, |each, peer, prepared| {
+        each.store(peer, prepared, per_event)
+    });
     for i in (1..conversations.len()).rev() {
         conversations.swap(i, random.below(i + 1));
     }
-    timed(peer, &conversations, &row("removed"), per_event, |each, peer, prepared| each.remove(peer, prepared, per_event));
+    timed(peer, &conversations, &row("removed"), per_event, |each, peer, prepared| {
+        each.remove(peer, prepared, per_event)
+    });
 }
 
 /// Each event by itself, or all of a share at once where another thread applies them.
@@ -277,7 +285,7 @@ fn timed<P: Peer>(
         }
     }
     if P::QUEUED {
-        println!("{row:<44} {:>10} {:>10} {:>10.0}   by another thread", "-", "-", nanos as f64 / blocks as f64);
+        println!("{row:<50} {:>10} {:>10} {:>10.0}   by another thread", "-", "-", nanos as f64 / blocks as f64);
     } else {
         timings.print(row, per_event);
     }

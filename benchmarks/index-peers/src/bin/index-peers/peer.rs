@@ -15,9 +15,14 @@ use std::thread::JoinHandle;
 
 /// One change of one worker. Its keys are both the hash of a block's chain and that of its tokens.
 pub enum Change<'a> {
-    Stored { parent: u64, keys: &'a [u64] },
+    Stored {
+        parent: u64,
+        keys: &'a [u64],
+    },
     /// The last block of a chain first.
-    Removed { keys: &'a [u64] },
+    Removed {
+        keys: &'a [u64],
+    },
 }
 
 /// An index with one writer.
