@@ -1,6 +1,6 @@
-//! What Dynamo's scheduler does for one request, without its queue and the hops between its tasks: what a match found is
-//! turned into signals, every worker's load is projected, one worker is chosen and the request is booked there; then its
-//! first token comes, and the oldest request ends.
+//! What Dynamo's scheduler does for one request, without its queue and the hops between its tasks: what a match found
+//! is turned into signals, every worker's load is projected, one worker is chosen and the request is booked there; then
+//! its first token comes, and the oldest request ends.
 //!
 //! Every worker holds a request's system prompt, two of them all but its last block, which is always computed anew.
 

@@ -29,7 +29,7 @@ pub enum Change<'a> {
 pub trait Peer {
     type Event;
     fn event(&self, worker: u32, change: Change) -> Self::Event;
-    /// Takes the event where the index wants it for itself, and else leaves it, to be freed after the clock has stopped.
+    /// Takes the event where the index wants it for itself; else it is left, to be freed after the clock has stopped.
     fn apply(&mut self, event: &mut Option<Self::Event>);
     /// Waits until all that was applied is there.
     fn settle(&mut self) {}
@@ -225,8 +225,8 @@ impl Asked for RadixTree {
     }
 }
 
-/// Nested maps by position, with one writer's accounts. They take a chain's hash only as they make it themselves, out of
-/// the hashes of its blocks' tokens.
+/// Nested maps by position, with one writer's accounts. They take a chain's hash only as they make it themselves, out
+/// of the hashes of its blocks' tokens.
 pub struct Positional {
     pub index: Arc<PositionalIndexer>,
     accounts: FxHashMap<WorkerWithDpRank, LevelIndex>,
