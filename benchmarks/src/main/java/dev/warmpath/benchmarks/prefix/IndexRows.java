@@ -126,7 +126,7 @@ public final class IndexRows {
     }
 
     private double fill(Announcer[] to, int segmentCount) {
-        var prepared = new Prepared();
+        var prepared = new PreparedBatches();
         double nanos = 0;
         for (Announcer worker : to) {
             worker.apply(worker.snapshot(new long[0]));
@@ -140,64 +140,6 @@ public final class IndexRows {
             }
         }
         return nanos + prepared.apply();
-    }
-
-    /** Batches that wait for the clock. */
-    private static final class Prepared {
-        private final List<Announcer> senders = new ArrayList<>();
-        private final List<KvEventBatch> batches = new ArrayList<>();
-
-        int count() {
-            return batches.size();
-        }
-
-        void store(Announcer worker, long[] keys, int perEvent) {
-            for (int from = 0; from < keys.length; from += perEvent) {
-                long[] part = Arrays.copyOfRange(keys, from, Math.min(keys.length, from + perEvent));
-                senders.add(worker);
-                batches.add(worker.stored(part));
-            }
-        }
-
-        /** The last block first. */
-        void remove(Announcer worker, long[] keys, int perEvent) {
-            for (int to = keys.length; to > 0; to -= perEvent) {
-                long[] part = new long[Math.min(to, perEvent)];
-                for (int i = 0; i < part.length; i++) {
-                    part[i] = keys[to - 1 - i];
-                }
-                senders.add(worker);
-                batches.add(worker.removed(part));
-            }
-        }
-
-        /** All of them at once. @return nanoseconds */
-        long apply() {
-            long start = System.nanoTime();
-            for (int i = 0; i < batches.size(); i++) {
-                senders.get(i).apply(batches.get(i));
-            }
-            long nanos = System.nanoTime() - start;
-            clear();
-            return nanos;
-        }
-
-        /** Each by itself. */
-        void apply(Timings timings) {
-            for (int i = 0; i < batches.size(); i++) {
-                Announcer sender = senders.get(i);
-                KvEventBatch batch = batches.get(i);
-                long start = System.nanoTime();
-                sender.apply(batch);
-                timings.add(System.nanoTime() - start);
-            }
-            clear();
-        }
-
-        private void clear() {
-            senders.clear();
-            batches.clear();
-        }
     }
 
     private static long usedBytes() {
@@ -308,7 +250,7 @@ public final class IndexRows {
     /** Conversations come and go as fast as it can make their events. @return blocks a second */
     private long writeUntil(AtomicBoolean stopped) {
         var own = new SplittableRandom(11);
-        var prepared = new Prepared();
+        var prepared = new PreparedBatches();
         long blocks = 0;
         long start = System.nanoTime();
         while (!stopped.get()) {
@@ -332,7 +274,7 @@ public final class IndexRows {
                     random.longs(world.shape.turnBlocks()).toArray()));
         }
         var stored = new Timings();
-        var prepared = new Prepared();
+        var prepared = new PreparedBatches();
         for (int from = 0; from < conversations.size(); from += CONVERSATIONS_PREPARED) {
             for (Conversation each : part(conversations, from)) {
                 prepared.store(each.worker, each.keys, keysPerEvent);
