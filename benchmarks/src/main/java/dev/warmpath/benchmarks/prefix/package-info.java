@@ -7,6 +7,8 @@
  *   java -Xmx3g -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        dev.warmpath.benchmarks.prefix.PrefixIndexFootprint
  * </pre>
+ * {@link dev.warmpath.benchmarks.prefix.IndexRows} measures among conversations that share system prompts, in a world
+ * that {@code benchmarks/index-peers} asks other routers' indexes about.
  * The tables are larger than the caches and the chains are drawn at random, so memory's latency rules: another program
  * on the machine that uses the cache makes every figure worse.
  */
