@@ -3,6 +3,7 @@ package dev.warmpath.router.prefix;
 import dev.warmpath.protocol.event.KeySetDigest;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.ToLongFunction;
 
@@ -35,43 +36,30 @@ final class KeyTable {
 
     // ---- readers
 
-    /**
-     * Looks several keys up at once, in the time of the slowest: all places are touched before any is read, so that
-     * the cache misses overlap.
-     *
-     * @param keys  mixed
-     * @param found [count * words], for each key the bits of the ordinals that hold it
-     */
-    void holders(long[] keys, int count, long[] found, int words) {
-        touch(keys, count);
-        for (int i = 0; i < count; i++) {
-            holders(keys[i], found, i * words, words);
-        }
-    }
-
-    private void holders(long key, long[] found, int at, int words) {
+    /** Who holds a mixed key: a set of ordinals, not to be written. The same array as long as its holders stay. */
+    long[] holders(long key) {
         while (true) {
             Shard shard = shard(shardOf(key));
             int version = shard.version();
             if ((version & 1) == 0) {
-                int holder = shard.holderAt(shard.placeOf(key), key);
-                if (sets.copyInto(holder, found, at, words) && shard.isStill(version)) {
-                    return;
+                long[] set = sets.setOf(shard.holderOf(key));
+                if (set != null && shard.isStill(version)) {
+                    return set;
                 }
             }
             Thread.yield();                                        // the writer may have lost its core in a change
         }
     }
 
-    /** Whether the ordinal holds a mixed key. */
-    boolean isHeldBy(long key, int ordinal) {
+    /** False if nobody holds the mixed key for sure; a look at what is likely to be in a near cache. */
+    boolean mayBeHeld(long key) {
         while (true) {
             Shard shard = shard(shardOf(key));
             int version = shard.version();
             if ((version & 1) == 0) {
-                boolean held = sets.contains(shard.holderAt(shard.placeOf(key), key), ordinal);
+                boolean mayHold = shard.mayHold(key);
                 if (shard.isStill(version)) {
-                    return held;
+                    return mayHold;
                 }
             }
             Thread.yield();
@@ -82,9 +70,10 @@ final class KeyTable {
         return shards.getAcquire(index);
     }
 
-    // ---- the writer, after touching what it is about to change
-
-    /** Brings the places of some mixed keys into the cache, their misses overlapping. */
+    /**
+     * Brings what look-ups of some mixed keys read into the cache, their misses overlapping: the time of the slowest
+     * instead of their sum. For readers and the writer.
+     */
     void touch(long[] keys, int count) {
         int sum = 0;
         for (int i = 0; i < count; i++) {
@@ -94,6 +83,8 @@ final class KeyTable {
             Thread.onSpinWait();
         }
     }
+
+    // ---- the writer, after touching what it is about to change
 
     /**
      * The same keys, plain ones, with those of a shard side by side (a counting sort): a load then works on one shard
@@ -207,7 +198,6 @@ final class KeyTable {
      */
     void checkIntegrity(WorkerKeys.Totals[] totals) {
         int[] used = new int[sets.idLimit()];
-        long[] ordinals = new long[(totals.length + Long.SIZE - 1) / Long.SIZE];
         Arrays.fill(totals, new WorkerKeys.Totals(0, 0));
         for (int i = 0; i < SHARDS; i++) {
             Shard shard = shard(i);
@@ -222,8 +212,7 @@ final class KeyTable {
                     if (holder < 0) {
                         used[~holder]++;
                     }
-                    sets.copyInto(holder, ordinals, 0, ordinals.length);
-                    BitSet.valueOf(ordinals).stream().forEach(ordinal -> totals[ordinal] =
+                    BitSet.valueOf(Objects.requireNonNull(sets.setOf(holder))).stream().forEach(ordinal -> totals[ordinal] =
                             new WorkerKeys.Totals(totals[ordinal].size() + 1, totals[ordinal].digest() + key));
                 }
             }

@@ -41,6 +41,7 @@ public final class PrefixIndex {
     private static final int MOST_RETIRED = 256;
 
     private final KeyTable table = new KeyTable();
+    private final Guesses guesses = new Guesses();
     private final Copies copies = new Copies();
 
     /**
@@ -74,13 +75,12 @@ public final class PrefixIndex {
         int limit = Math.min(maxBlocks, chain.blockCount());
         while (true) {
             VisibleWorkers now = copies.visible();
-            var search = new PrefixSearch(table, chain, now.words());
-            if (limit > 0) {
-                search.searchClosed(now.closed(), limit);
-                search.walk(now.walked(), limit);
-            }
+            var search = new PrefixSearch(table, guesses, chain, limit);
+            HolderSteps closed = search.searchClosed(now.closed());
+            HolderSteps walked = search.walk(now.walked());
             if (now == copies.visible()) {                         // else an ordinal may have been given away meanwhile
-                return new PrefixMatch(now, search.blocks());
+                return closed == HolderSteps.NONE && walked == HolderSteps.NONE ? PrefixMatch.NOTHING
+                        : new PrefixMatch(now, closed, walked);
             }
         }
     }
@@ -91,7 +91,7 @@ public final class PrefixIndex {
         while (true) {
             VisibleWorkers now = copies.visible();
             int ordinal = now.ordinalOf(worker);
-            boolean held = ordinal >= 0 && table.isHeldBy(mixedKey, ordinal);
+            boolean held = ordinal >= 0 && HolderSets.isIn(table.holders(mixedKey), ordinal);
             if (now == copies.visible()) {
                 return held;
             }
@@ -100,11 +100,10 @@ public final class PrefixIndex {
 
     /** Every worker that announces the key. */
     public List<WorkerKeys> holders(long key) {
-        long[] mixedKey = {KeySetDigest.mix(key)};
+        long mixedKey = KeySetDigest.mix(key);
         while (true) {
             VisibleWorkers now = copies.visible();
-            long[] ordinals = new long[now.words()];
-            table.holders(mixedKey, 1, ordinals, now.words());
+            long[] ordinals = table.holders(mixedKey);
             if (now == copies.visible()) {
                 return now.among(ordinals);
             }
