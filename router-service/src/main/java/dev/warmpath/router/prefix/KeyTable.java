@@ -1,6 +1,7 @@
 package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.KeySetDigest;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Objects;
@@ -26,44 +27,57 @@ final class KeyTable {
     private static final int NEVER = 0x5eed_ca4e;
 
     private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
+    /**
+     * What the shards refer to, once more: two small arrays stay in a near cache where a thousand shards do not, and a
+     * look-up waits for its place and for the shard's version at once instead of one after the other.
+     */
+    private final int[][] slots = new int[SHARDS][];
+    private final int[] capacities = new int[SHARDS];
+    private final Occupancy occupancy = new Occupancy();
     private final HolderSets sets = new HolderSets();
+    private long size;
 
     KeyTable() {
         for (int i = 0; i < SHARDS; i++) {
-            shards.set(i, Shard.empty());
+            put(i, Shard.empty());
         }
+    }
+
+    /** Whoever still reads the shard that was there before finds it closed, having seen any of this. */
+    private void put(int index, Shard shard) {
+        VarHandle.releaseFence();
+        slots[index] = shard.slots();
+        capacities[index] = shard.capacity();
+        shards.setRelease(index, shard);
     }
 
     // ---- readers
 
     /** Who holds a mixed key: a set of ordinals, not to be written. The same array as long as its holders stay. */
     long[] holders(long key) {
-        while (true) {
-            Shard shard = shard(shardOf(key));
+        int index = shardOf(key);
+        while (occupancy.mayHold(key)) {
+            Shard shard = shard(index);
             int version = shard.version();
             if ((version & 1) == 0) {
-                long[] set = sets.setOf(shard.holderOf(key));
+                long[] set = sets.setOf(Shard.holderOf(slots[index], capacities[index], key));
                 if (set != null && shard.isStill(version)) {
                     return set;
                 }
             }
             Thread.yield();                                        // the writer may have lost its core in a change
         }
+        return HolderSets.NOBODY;
     }
 
-    /** False if nobody holds the mixed key for sure; a look at what is likely to be in a near cache. */
+    /** False: nobody holds the mixed key. Far cheaper than who does. */
     boolean mayBeHeld(long key) {
-        while (true) {
-            Shard shard = shard(shardOf(key));
-            int version = shard.version();
-            if ((version & 1) == 0) {
-                boolean mayHold = shard.mayHold(key);
-                if (shard.isStill(version)) {
-                    return mayHold;
-                }
-            }
-            Thread.yield();
-        }
+        return occupancy.mayHold(key);
+    }
+
+    /** The same for several at once. @return bit i is set if keys[i] may be held */
+    int mayBeHeld(long[] keys, int count) {
+        return occupancy.mayHold(keys, count);
     }
 
     Shard shard(int index) {
@@ -77,8 +91,17 @@ final class KeyTable {
     void touch(long[] keys, int count) {
         int sum = 0;
         for (int i = 0; i < count; i++) {
-            sum += shards.getPlain(shardOf(keys[i])).touch(keys[i]);
+            sum += touch(keys[i]) + (occupancy.mayHold(keys[i]) ? 1 : 0);
         }
+        need(sum);
+    }
+
+    private int touch(long key) {
+        int index = shardOf(key);
+        return shards.getPlain(index).version() + Shard.touch(slots[index], capacities[index], key);
+    }
+
+    private static void need(int sum) {
         if (sum == NEVER) {
             Thread.onSpinWait();
         }
@@ -115,7 +138,9 @@ final class KeyTable {
             return false;
         }
         if (before == HolderSets.NONE) {
+            occupancy.set(key);
             shard.insert(place, key, after);
+            size++;
             keepInShape(shardOf(key), shard);
         } else {
             shard.setHolder(place, after);
@@ -153,7 +178,10 @@ final class KeyTable {
 
     private void replace(Shard shard, int place, int before, int after) {
         if (after == HolderSets.NONE) {
+            long key = shard.keyAt(place);
             shard.remove(place);
+            occupancy.clear(key, shard);
+            size--;
         } else {
             shard.setHolder(place, after);
         }
@@ -162,8 +190,19 @@ final class KeyTable {
 
     private void keepInShape(int shardIndex, Shard shard) {
         if (shard.isOutOfShape()) {
-            shards.setRelease(shardIndex, shard.resized());
+            Shard resized = shard.resized();
             shard.close();
+            put(shardIndex, resized);
+            keepOccupancyInShape();
+        }
+    }
+
+    private void keepOccupancyInShape() {
+        while (occupancy.isChanging(size)) {
+            occupancy.takeOver(shards.getPlain(occupancy.nextShard()));
+            if (size > Occupancy.FEW_KEYS) {
+                return;
+            }
         }
     }
 
@@ -171,7 +210,7 @@ final class KeyTable {
 
     /** Distinct keys. */
     long size() {
-        return sum(Shard::size);
+        return size;
     }
 
     int holderSets() {
@@ -179,7 +218,7 @@ final class KeyTable {
     }
 
     long bytes() {
-        return sum(Shard::bytes) + sets.bytes();
+        return sum(Shard::bytes) + occupancy.bytes() + sets.bytes();
     }
 
     private long sum(ToLongFunction<Shard> what) {
@@ -191,13 +230,15 @@ final class KeyTable {
     }
 
     /**
-     * Checks every shard, and that sets are referred to as often as they are stored.
+     * Checks every shard, and that the occupancy is theirs and sets are referred to as often as they are stored.
      *
      * @param totals gets what each ordinal holds; longer than any ordinal
      * @throws IllegalStateException if something is not as it should be
      */
     void checkIntegrity(WorkerKeys.Totals[] totals) {
         int[] used = new int[sets.idLimit()];
+        long[] keys = new long[(int) size];
+        int keyCount = 0;
         Arrays.fill(totals, new WorkerKeys.Totals(0, 0));
         for (int i = 0; i < SHARDS; i++) {
             Shard shard = shard(i);
@@ -206,6 +247,7 @@ final class KeyTable {
                 int holder = shard.holderAt(place);
                 if (holder != HolderSets.NONE) {
                     long key = shard.keyAt(place);
+                    keys[keyCount++] = key;
                     if (shardOf(key) != i) {
                         throw new IllegalStateException("key " + key + " is in shard " + i);
                     }
@@ -217,10 +259,14 @@ final class KeyTable {
                 }
             }
         }
+        if (keyCount != size) {
+            throw new IllegalStateException(keyCount + " keys are there, " + size + " counted");
+        }
+        occupancy.checkIntegrity(keys);
         sets.checkIntegrity(used);
     }
 
-    private static int shardOf(long key) {
+    static int shardOf(long key) {
         return (int) (key >>> (Long.SIZE - SHARD_BITS));
     }
 }

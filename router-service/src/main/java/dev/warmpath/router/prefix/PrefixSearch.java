@@ -33,6 +33,8 @@ final class PrefixSearch {
 
     /** Of a single open run: halving asks for three of seven places. Fifteen would save a round of three, and cost more. */
     private static final int PIECES = 8;
+    /** Of a run whose end nobody holds. */
+    private static final int OCCUPANCY_PIECES = 24;
     /** Of several open runs together, or of a walk. */
     private static final int PROBES_PER_ROUND = 6;
     private static final int FIRST_PLACES = 8;
@@ -52,7 +54,9 @@ final class PrefixSearch {
     /** The ordinals that count. */
     private long[] workers = HolderSets.NOBODY;
     /** Mixed, of the places that a round may ask for. */
-    private long[] keys = new long[PIECES];
+    private long[] keys = new long[3 + 2 * MOST_GUESSES];
+    /** Where guesses say that runs begin, the first one left out. */
+    private final int[] guessed = new int[MOST_GUESSES];
 
     PrefixSearch(KeyTable table, Guesses guesses, BlockHashChain chain, int limit) {
         this.table = table;
@@ -64,18 +68,14 @@ final class PrefixSearch {
     // ---- workers that hold an unbroken run of any chain
 
     HolderSteps searchClosed(long[] closed) {
-        if (limit <= 0 || !table.mayBeHeld(mixedKey(0))) {
+        if (limit <= 0) {
             return HolderSteps.NONE;
         }
         workers = closed;
         lookFirst();
-        int open = openCount();
-        if (open == 0) {
-            return steps();
-        }
-        for (; open > 0; open = openCount()) {
+        for (int open = openCount(); open > 0; open = openCount()) {
             if (open == 1) {
-                halve();
+                narrowOne();
             } else {
                 narrow(open);
             }
@@ -84,36 +84,105 @@ final class PrefixSearch {
         return steps();
     }
 
-    /** Looks the first and the last block up and, together with them, where a run has ended last time. */
+    /**
+     * By the occupancy alone, finds what is likely to be the last block that anybody holds. Then looks that one up, and
+     * the first, and both sides of where runs have ended last time, all together.
+     */
     private void lookFirst() {
-        keys[0] = mixedKey(0);
-        keys[1] = mixedKey(limit - 1);
-        int end = guessedEnd(0);
-        table.touch(keys, end > 0 ? 4 : 2);
+        int guessCount = guess();
+        int end = absentFrom(guessCount);
+        if (end == 0) {
+            return;
+        }
+        while (guessCount > 0 && guessed[guessCount - 1] >= end - 1) {
+            guessCount--;
+        }
+        int beforeLast = 2 + 2 * guessCount;
+        keys[1] = mixedKey(end - 1);
+        keys[beforeLast] = mixedKey(Math.max(0, end - 2));
+        table.touch(keys, beforeLast + 1);
         long[] run = table.holders(keys[0]);
         if (isNobody(run)) {
             return;
         }
         append(0, run);
         long[] last = between(run, table.holders(keys[1]), HolderSets.NOBODY);
-        for (int i = 0; end > 0 && run != last && i < MOST_GUESSES; i++) {
-            append(end - 1, between(run, table.holders(keys[2]), last));
-            run = between(holders[count - 1], table.holders(keys[3]), last);
-            append(end, run);
-            end = guessedEnd(end);
+        for (int i = 0; i < guessCount && run != last; i++) {
+            append(guessed[i] - 1, between(run, table.holders(keys[2 + 2 * i]), last));
+            run = between(holders[count - 1], table.holders(keys[3 + 2 * i]), last);
+            append(guessed[i], run);
         }
-        append(limit - 1, last);
+        if (run != last) {
+            append(end - 2, between(run, table.holders(keys[beforeLast]), last));
+        }
+        append(end - 1, last);
+        if (end < limit) {
+            append(end, HolderSets.NOBODY);
+        }
     }
 
-    /** The block where the run that begins here may end, its key and that of the one before being made; 0 if unknown. */
-    private int guessedEnd(int from) {
-        int end = from + guesses.of(mixedKey(from));
-        if (end == from || end >= limit - 1) {
+    /** Follows the guesses from the first block on. Makes the keys of it, of the last and of both sides of each. */
+    private int guess() {
+        keys[0] = mixedKey(0);
+        keys[1] = mixedKey(limit - 1);
+        int guessCount = 0;
+        int from = 0;
+        int length = guesses.of(keys[0]);
+        while (length != Guesses.NO_GUESS && from + length < limit && guessCount < MOST_GUESSES) {
+            from += length;
+            guessed[guessCount] = from;
+            keys[2 + 2 * guessCount] = mixedKey(from - 1);
+            keys[3 + 2 * guessCount] = mixedKey(from);
+            length = guesses.of(keys[3 + 2 * guessCount]);
+            guessCount++;
+        }
+        return guessCount;
+    }
+
+    /** The block behind the last one that may be held; 0 if even the first is not. */
+    private int absentFrom(int guessCount) {
+        int mayBeHeld = table.mayBeHeld(keys, 2 + 2 * guessCount);
+        if ((mayBeHeld & 1) == 0) {
             return 0;
         }
-        keys[2] = mixedKey(end - 1);
-        keys[3] = mixedKey(end);
-        return end;
+        if ((mayBeHeld & 2) != 0) {
+            return limit;
+        }
+        int from = 0;
+        int to = limit - 1;
+        for (int i = 0; i < guessCount && to == limit - 1; i++) {
+            int sides = mayBeHeld >>> 2 + 2 * i & 3;
+            if (sides == 3) {
+                from = guessed[i];
+            } else {
+                to = guessed[i] - 1 + (sides & 1);
+                from = sides == 1 ? to - 1 : from;
+            }
+        }
+        return absentFrom(from, to);
+    }
+
+    /**
+     * Between a block that may be held and one that is not, the first one that is not. Seldom a later one: a block that
+     * seems to be held and is not misleads no further than its neighbour does, for each round begins at that.
+     */
+    private int absentFrom(int mayBeHeld, int isNot) {
+        int from = mayBeHeld;
+        int to = isNot;
+        long[] probes = new long[OCCUPANCY_PIECES - 1];
+        while (true) {
+            int pieces = Math.min(OCCUPANCY_PIECES, to - from);
+            for (int p = 1; p < pieces; p++) {
+                probes[p - 1] = mixedKey(piece(from, to, p, pieces));
+            }
+            int held = Integer.numberOfTrailingZeros(~table.mayBeHeld(probes, pieces - 1));
+            if (pieces == to - from) {
+                return from + held + 1;
+            }
+            int end = piece(from, to, held + 1, pieces);
+            from = piece(from, to, Math.max(0, held - 1), pieces);
+            to = end;
+        }
     }
 
     private int openCount() {
@@ -129,22 +198,41 @@ final class PrefixSearch {
         return holders[i] != holders[i + 1] && places[i + 1] - places[i] > 1;
     }
 
-    /** Ends the only open run by halving, unless there are others between its ends. */
-    private void halve() {
+    private void narrowOne() {
         int at = 0;
         while (!isOpen(at)) {
             at++;
         }
+        if (holders[at + 1] == HolderSets.NOBODY) {
+            findEnd(at);
+        } else {
+            halve(at);
+        }
+    }
+
+    /** Behind the run nobody holds anything: once more by the occupancy, without the key that misled it. */
+    private void findEnd(int at) {
+        int end = absentFrom(places[at], places[at + 1]);
+        long[] last = between(holders[at], table.holders(mixedKey(end - 1)), HolderSets.NOBODY);
+        if (end < places[at + 1]) {
+            insert(at + 1, end, HolderSets.NOBODY);
+        }
+        if (end - 1 > places[at]) {
+            insert(at + 1, end - 1, last);
+        }
+    }
+
+    /** Ends a run by halving, whose next three questions are touched together, unless there are others between. */
+    private void halve(int at) {
         long[] left = holders[at];
         long[] right = holders[at + 1];
+        long[] found = left;
         int from = places[at];
         int to = places[at + 1];
-        long[] found = left;
         while (to - from > 1 && (found == left || found == right)) {
-            int length = to - from;
-            int pieces = Math.min(PIECES, length);
+            int pieces = Math.min(PIECES, to - from);
             for (int p = 1; p < pieces; p++) {
-                keys[p - 1] = mixedKey(from + length * p / pieces);
+                keys[p - 1] = mixedKey(piece(from, to, p, pieces));
             }
             table.touch(keys, pieces - 1);
             int low = 0;
@@ -158,14 +246,26 @@ final class PrefixSearch {
                     high = middle;
                 }
             }
-            to = from + length * high / pieces;
-            from += length * low / pieces;
+            int end = piece(from, to, high, pieces);
+            from = piece(from, to, low, pieces);
+            to = end;
         }
+        close(at, from, to, found == left ? right : found);
+    }
+
+    private static int piece(int from, int to, int p, int pieces) {
+        return from + (int) ((long) (to - from) * p / pieces);
+    }
+
+    /** The run that begins here goes to {@code from} at least, and others hold {@code to}. */
+    private void close(int at, int from, int to, long[] holdersOfTo) {
+        int last = at;
         if (from > places[at]) {
-            insert(++at, from, left);
+            last = at + 1;
+            insert(last, from, holders[at]);
         }
-        if (to < places[at + 1]) {
-            insert(at + 1, to, found == left ? right : found);
+        if (to < places[last + 1]) {
+            insert(last + 1, to, holdersOfTo);
         }
     }
 
@@ -284,8 +384,10 @@ final class PrefixSearch {
         int first = 0;
         for (int i = 0, runs = 0; i < count - 1 && runs < MOST_GUESSES; i++) {
             if (holders[i] != holders[i + 1]) {
-                if (isSeveral(holders[i])) {
-                    guesses.remember(mixedKey(places[first]), places[i + 1] - places[first]);
+                long key = mixedKey(places[first]);
+                int length = places[i + 1] - places[first];
+                if (guesses.of(key) != length && isSeveral(holders[i])) {
+                    guesses.remember(key, length);
                 }
                 first = i + 1;
                 runs++;

@@ -2,7 +2,6 @@ package dev.warmpath.router.prefix;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.BitSet;
 
 /**
  * A hash table of mixed keys and their holders, small enough to be copied in passing. One thread writes; any number
@@ -10,15 +9,11 @@ import java.util.BitSet;
  * is the same after (a seqlock).
  *
  * <pre>
- *   cells   | occupancy, 4 bits a home | key, low half | key, high half | holder | key, low half | …
- *                                      '------------- place 0 ------------------'--- place 1 ----
+ *   slots   | key, low half | key, high half | holder | key, low half | …
+ *           '------------- place 0 ------------------'--- place 1 ----
  * </pre>
  * Twelve bytes an entry, key and holder side by side: a look-up costs one cache miss, rarely two, where a table of
  * keys beside a table of holders costs two. A holder of 0 marks a free place, so that any key may be kept.
- *
- * <p>The occupancy says of each quarter of a home whether a key belongs there: less than a byte a key, so it stays in
- * nearer caches than the places do, and six of seven absent keys are known by it alone. It is exact, since all keys of
- * a quarter are neighbours: the last one to go clears its bit.
  *
  * <p>The keys lie in ascending order with gaps between them, each at its home or, where that is taken, as soon after it
  * as possible (ordered linear probing; Amble, Knuth 1974). So the search for a key that is absent ends at the first
@@ -36,17 +31,13 @@ final class Shard {
 
     private static final VarHandle VERSION;
     private static final int INTS_PER_SLOT = 3;
-    /** Twice as many bits would miss half as many absent keys, and find half as much room in the nearer caches. */
-    private static final int QUARTERS = 4;
     private static final int SMALLEST_CAPACITY = 8;
     private static final int SMALLEST_TAIL = 8;
     private static final long LOW_HALF = 0xffff_ffffL;
 
-    private final int[] cells;
+    private final int[] slots;
     /** Number of homes. */
     private final int capacity;
-    /** Behind the occupancy. */
-    private final int firstSlot;
     private int size;
     private int version;
 
@@ -60,8 +51,7 @@ final class Shard {
 
     private Shard(int capacity, int tail) {
         this.capacity = capacity;
-        this.firstSlot = (capacity * QUARTERS + Integer.SIZE - 1) / Integer.SIZE;
-        this.cells = new int[firstSlot + (capacity + tail) * INTS_PER_SLOT];
+        this.slots = new int[(capacity + tail) * INTS_PER_SLOT];
     }
 
     static Shard empty() {
@@ -80,24 +70,41 @@ final class Shard {
         return version == seen;
     }
 
-    /** Brings what a look-up reads into the cache. @return something that depends on it */
-    int touch(long key) {
-        int quarter = quarterOf(key);
-        return cells[quarter / Integer.SIZE] + cells[slot(quarter / QUARTERS)];
+    /** Brings the place where the key would be into the cache. @return something that depends on it */
+    static int touch(int[] slots, int capacity, long key) {
+        int at = homeOf(capacity, key) * INTS_PER_SLOT;
+        return at < slots.length ? slots[at] : 0;
+    }
+
+    /**
+     * The key's holder in the slots of a shard, {@link HolderSets#NONE} if it is absent. Slots of one shard with the
+     * capacity of another give anything.
+     */
+    static int holderOf(int[] slots, int capacity, long key) {
+        int at = homeOf(capacity, key) * INTS_PER_SLOT;
+        if (at >= slots.length) {
+            return HolderSets.NONE;
+        }
+        while (slots[at + 2] != HolderSets.NONE && keyAt(slots, at) < key) {
+            at += INTS_PER_SLOT;
+        }
+        return keyAt(slots, at) == key ? slots[at + 2] : HolderSets.NONE;
+    }
+
+    private static long keyAt(int[] slots, int at) {
+        return slots[at] & LOW_HALF | (long) slots[at + 1] << Integer.SIZE;
+    }
+
+    /** For those who read without asking the shard itself. */
+    int[] slots() {
+        return slots;
+    }
+
+    int capacity() {
+        return capacity;
     }
 
     // ---- the writer, and readers of what they confirm
-
-    /** False if the key is absent for sure. */
-    boolean mayHold(long key) {
-        int quarter = quarterOf(key);
-        return (cells[quarter / Integer.SIZE] >>> quarter & 1) != 0;
-    }
-
-    /** {@link HolderSets#NONE} if the key is absent. */
-    int holderOf(long key) {
-        return mayHold(key) ? holderAt(placeOf(key), key) : HolderSets.NONE;
-    }
 
     /** Where the key is, or would be inserted. */
     int placeOf(long key) {
@@ -115,15 +122,24 @@ final class Shard {
 
     /** Comparable by sign: all keys of a shard begin with the same bits. */
     long keyAt(int place) {
-        int at = slot(place);
-        return cells[at] & LOW_HALF | (long) cells[at + 1] << Integer.SIZE;
+        return keyAt(slots, place * INTS_PER_SLOT);
     }
 
     int holderAt(int place) {
-        return cells[slot(place) + 2];
+        return slots[place * INTS_PER_SLOT + 2];
     }
 
     // ---- the writer
+
+    /** Whether any key is there from the first to the last, both included; of a range that is narrow. */
+    boolean holdsBetween(long first, long last) {
+        for (int place = placeOf(first); place <= homeOf(last) || holderAt(place) != HolderSets.NONE; place++) {
+            if (holderAt(place) != HolderSets.NONE) {
+                return keyAt(place) <= last;
+            }
+        }
+        return false;
+    }
 
     int size() {
         return size;
@@ -131,11 +147,11 @@ final class Shard {
 
     /** One more than the last place that may hold a key. */
     int places() {
-        return (cells.length - firstSlot) / INTS_PER_SLOT;
+        return slots.length / INTS_PER_SLOT;
     }
 
     long bytes() {
-        return (long) cells.length * Integer.BYTES;
+        return (long) slots.length * Integer.BYTES;
     }
 
     /** Moves keys back until there is room. @param place from {@link #placeOf}; the key is not there */
@@ -147,14 +163,13 @@ final class Shard {
         beginChange();
         move(place, place + 1, gap - place);
         put(place, key, holder);
-        markOccupied(key, 1);
         size++;
         endChange();
     }
 
     void setHolder(int place, int holder) {
         beginChange();
-        cells[slot(place) + 2] = holder;
+        slots[place * INTS_PER_SLOT + 2] = holder;
         endChange();
     }
 
@@ -164,12 +179,7 @@ final class Shard {
         while (holderAt(end) != HolderSets.NONE && homeOf(keyAt(end)) < end) {
             end++;
         }
-        int quarter = quarterOf(keyAt(place));
-        boolean isLast = !isOf(quarter, place - 1) && !isOf(quarter, place + 1);
         beginChange();
-        if (isLast) {
-            cells[quarter / Integer.SIZE] &= ~(1 << quarter);
-        }
         move(place + 1, place, end - place - 1);
         put(end - 1, 0, HolderSets.NONE);
         size--;
@@ -206,7 +216,6 @@ final class Shard {
                 return false;
             }
             put(target, key, holder);
-            markOccupied(key, holder != HolderSets.NONE ? 1 : 0);
             next = holder != HolderSets.NONE ? target + 1 : target;
         }
         size = other.size;
@@ -218,14 +227,10 @@ final class Shard {
         beginChange();
     }
 
-    /**
-     * @throws IllegalStateException unless keys ascend, each where a search finds it, as many as were counted, and the
-     *                               quarters that are marked are those of the keys
-     */
+    /** @throws IllegalStateException unless keys ascend, each where a search finds it, as many as were counted */
     void checkIntegrity() {
         int found = 0;
         long last = Long.MIN_VALUE;
-        var quarters = new BitSet();
         for (int place = 0; place < places(); place++) {
             if (holderAt(place) != HolderSets.NONE) {
                 long key = keyAt(place);
@@ -234,12 +239,6 @@ final class Shard {
                 }
                 last = key;
                 found++;
-                quarters.set(quarterOf(key));
-            }
-        }
-        for (int quarter = 0; quarter < firstSlot * Integer.SIZE; quarter++) {
-            if ((cells[quarter / Integer.SIZE] >>> quarter & 1) != 0 != quarters.get(quarter)) {
-                throw new IllegalStateException("quarter " + quarter + " of the homes is marked wrongly");
             }
         }
         if (found != size || holderAt(places() - 1) != HolderSets.NONE || (version & 1) != 0) {
@@ -260,37 +259,23 @@ final class Shard {
 
     private void move(int from, int to, int count) {
         if (count > 0) {
-            System.arraycopy(cells, slot(from), cells, slot(to), count * INTS_PER_SLOT);
+            System.arraycopy(slots, from * INTS_PER_SLOT, slots, to * INTS_PER_SLOT, count * INTS_PER_SLOT);
         }
     }
 
     private void put(int place, long key, int holder) {
-        int at = slot(place);
-        cells[at] = (int) key;
-        cells[at + 1] = (int) (key >>> Integer.SIZE);
-        cells[at + 2] = holder;
-    }
-
-    /** @param one 0 to leave it as it is */
-    private void markOccupied(long key, int one) {
-        int quarter = quarterOf(key);
-        cells[quarter / Integer.SIZE] |= one << quarter;
-    }
-
-    private boolean isOf(int quarter, int place) {
-        return place >= 0 && holderAt(place) != HolderSets.NONE && quarterOf(keyAt(place)) == quarter;
-    }
-
-    private int slot(int place) {
-        return firstSlot + place * INTS_PER_SLOT;
+        int at = place * INTS_PER_SLOT;
+        slots[at] = (int) key;
+        slots[at + 1] = (int) (key >>> Integer.SIZE);
+        slots[at + 2] = holder;
     }
 
     private int homeOf(long key) {
-        return quarterOf(key) / QUARTERS;
+        return homeOf(capacity, key);
     }
 
-    /** The 32 bits below those that chose the shard, as a fraction of all quarters of homes. */
-    private int quarterOf(long key) {
-        return (int) (((key << KeyTable.SHARD_BITS) >>> Integer.SIZE) * (QUARTERS * (long) capacity) >>> Integer.SIZE);
+    /** The 32 bits below those that chose the shard, as a fraction of the capacity. */
+    private static int homeOf(int capacity, long key) {
+        return (int) (((key << KeyTable.SHARD_BITS) >>> Integer.SIZE) * capacity >>> Integer.SIZE);
     }
 }
