@@ -11,7 +11,8 @@ import java.util.Arrays;
  *   mixed key   | range, upper 14 to 31 bits | the rest |        bit set: a key of that range is in the table
  * </pre>
  * Exact: the keys of a range are neighbours in their shard, and the last one to go clears the bit. A bit is set before
- * its key is in the shard and cleared after it has gone, so a reader needs no version here: one bit is one moment.
+ * its key is in the shard and cleared before the key leaves, and nobody looks into a shard without the bit: so one bit is
+ * one moment, and a reader needs no version here.
  *
  * <p>If keys have become many or few, another array takes over. It is made shard by shard, one each time that a shard is
  * resized, which happens oftener than there are shards until keys have doubled again; a small one is made at once.
@@ -52,17 +53,21 @@ final class Occupancy {
     /** To be called before the key is in its shard. */
     void set(long key) {
         set(words, key);
-        if (KeyTable.shardOf(key) < shardsInNext) {
+        if (isInNext(key)) {
             set(next, key);
         }
     }
 
-    /** To be called after the key has left its shard. */
-    void clear(long key, Shard shard) {
-        clear(words, key, shard);
-        if (next != words && KeyTable.shardOf(key) < shardsInNext) {
-            clear(next, key, shard);
+    /** To be called before the key at the place leaves the shard. */
+    void clear(Shard shard, int place) {
+        clear(words, shard, place);
+        if (isInNext(shard.keyAt(place))) {
+            clear(next, shard, place);
         }
+    }
+
+    private boolean isInNext(long key) {
+        return next != words && KeyTable.shardOf(key) < shardsInNext;
     }
 
     /** Begins another array if this one does not fit so many keys. @return whether one is in the making */
@@ -103,9 +108,16 @@ final class Occupancy {
 
     /** @throws IllegalStateException unless a bit is set for the ranges of these keys, and for no others */
     void checkIntegrity(long[] keys) {
+        check(words, keys, KeyTable.SHARDS);
+        check(next, keys, shardsInNext);
+    }
+
+    private static void check(int[] words, long[] keys, int shards) {
         int[] expected = new int[words.length];
         for (long key : keys) {
-            set(expected, key);
+            if (KeyTable.shardOf(key) < shards) {
+                set(expected, key);
+            }
         }
         if (!Arrays.equals(words, expected)) {
             throw new IllegalStateException("ranges are marked that have no key, or not marked that have one");
@@ -124,10 +136,10 @@ final class Occupancy {
         words[(int) (range >>> 5)] |= 1 << range;
     }
 
-    private static void clear(int[] words, long key, Shard shard) {
+    private static void clear(int[] words, Shard shard, int place) {
         int shift = shift(words);
-        long range = key >>> shift;
-        if (!shard.holdsBetween(range << shift, (range + 1 << shift) - 1)) {
+        if (shard.isAlone(place, shift)) {
+            long range = shard.keyAt(place) >>> shift;
             words[(int) (range >>> 5)] &= ~(1 << range);
         }
     }

@@ -100,7 +100,7 @@ final class PrefixSearch {
         int beforeLast = 2 + 2 * guessCount;
         keys[1] = mixedKey(end - 1);
         keys[beforeLast] = mixedKey(Math.max(0, end - 2));
-        table.touch(keys, beforeLast + 1);
+        table.touch(keys, 0, beforeLast + 1);
         long[] run = table.holders(keys[0]);
         if (isNobody(run)) {
             return;
@@ -234,7 +234,7 @@ final class PrefixSearch {
             for (int p = 1; p < pieces; p++) {
                 keys[p - 1] = mixedKey(piece(from, to, p, pieces));
             }
-            table.touch(keys, pieces - 1);
+            table.touch(keys, 0, pieces - 1);
             int low = 0;
             int high = pieces;
             while (high - low > 1 && (found == left || found == right)) {
@@ -301,7 +301,7 @@ final class PrefixSearch {
                 keys[key++] = mixedKey(places[i] + probe(length, p, probes));
             }
         }
-        table.touch(keys, key);
+        table.touch(keys, 0, key);
     }
 
     private static int probe(int length, int p, int probes) {
@@ -451,7 +451,7 @@ final class PrefixSearch {
         for (int p = 0; p < probes; p++) {
             keys[p] = mixedKey(block + p);
         }
-        table.touch(keys, probes);
+        table.touch(keys, 0, probes);
     }
 
     private long mixedKey(int block) {

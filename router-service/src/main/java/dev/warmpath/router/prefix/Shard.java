@@ -131,14 +131,26 @@ final class Shard {
 
     // ---- the writer
 
-    /** Whether any key is there from the first to the last, both included; of a range that is narrow. */
-    boolean holdsBetween(long first, long last) {
-        for (int place = placeOf(first); place <= homeOf(last) || holderAt(place) != HolderSets.NONE; place++) {
-            if (holderAt(place) != HolderSets.NONE) {
-                return keyAt(place) <= last;
-            }
+    /**
+     * Whether no other key has the same upper bits as the one at the place. Those that have are next to it; between
+     * them lie free places at most where they span several homes.
+     *
+     * @param shift number of lower bits that do not matter
+     */
+    boolean isAlone(int place, int shift) {
+        long range = keyAt(place) >>> shift;
+        int first = homeOf(range << shift);
+        int last = homeOf((range + 1 << shift) - 1);
+        int left = place - 1;
+        while (left >= first && holderAt(left) == HolderSets.NONE) {
+            left--;
         }
-        return false;
+        int right = place + 1;
+        while (right < last && holderAt(right) == HolderSets.NONE) {
+            right++;
+        }
+        return (left < first || keyAt(left) >>> shift != range)
+                && (holderAt(right) == HolderSets.NONE || keyAt(right) >>> shift != range);
     }
 
     int size() {

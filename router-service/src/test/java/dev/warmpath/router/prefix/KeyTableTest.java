@@ -152,7 +152,7 @@ class KeyTableTest {
         long wrong = 0;
         long[] both = {1L << 7, 1L << 70};
         while (!quiet.get()) {
-            table.touch(staying, 40);
+            table.touch(staying, 0, 40);
             for (int i = 0; i < 40; i++) {
                 wrong += Arrays.equals(table.holders(staying[i]), both) ? 0 : 1;
                 wrong += table.holders(absent[i]).length == 0 ? 0 : 1;
