@@ -10,7 +10,8 @@ final class Copy {
     /** Written under the lock of {@link Copies}. */
     private volatile boolean retired;
     private volatile int size;
-    private volatile long digest;
+    /** Seen with the size, which is written after it: one fence for both. */
+    private long digest;
 
     Copy(int ordinal) {
         this.ordinal = ordinal;
@@ -26,12 +27,12 @@ final class Copy {
 
     /** {@link dev.warmpath.protocol.event.KeySetDigest} of the keys. */
     long digest() {
-        return digest;
+        return size < 0 ? 0 : digest;                              // reads the size for what was written before it
     }
 
     void set(int newSize, long newDigest) {
-        size = newSize;
         digest = newDigest;
+        size = newSize;
     }
 
     /** True once its keys may be swept away; nothing may be added any more. */

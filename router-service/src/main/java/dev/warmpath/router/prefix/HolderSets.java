@@ -1,6 +1,8 @@
 package dev.warmpath.router.prefix;
 
+import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who holds a key, in one {@code int}: most keys have one holder, and those of popular prefixes share few sets.
@@ -17,10 +19,12 @@ import java.util.Objects;
 final class HolderSets {
 
     static final int NONE = 0;
-    private static final int WORD_SHIFT = 6;
-    private static final long[] NOBODY = {};
+    static final long[] NOBODY = {};
+    private static final int FIRST_SINGLES = 64;
 
     private final InternedSets sets = new InternedSets();
+    /** By ordinal, the set of it alone; each is made once and stays. Replaced when it grows. */
+    private volatile long[][] singles = grown(new long[0][], FIRST_SINGLES);
     /** The set being looked up. */
     private long[] scratch = new long[1];
     private int scratchWords;
@@ -28,23 +32,15 @@ final class HolderSets {
     // ---- readers
 
     /**
-     * Writes the set's bits.
-     *
-     * @param words how many to write; ordinals beyond are left out
-     * @return false if there is no such set: the holder was read in the middle of a change
+     * The bits of a holder, never written again. As long as a key's holder stays, it is the same array each time; null
+     * if there is no such set: the holder was read in the middle of a change.
      */
-    boolean copyInto(int holder, long[] target, int at, int words) {
-        if (holder >= 0) {
-            for (int i = 0; i < words; i++) {
-                target[at + i] = (holder - 1) >> WORD_SHIFT == i ? 1L << (holder - 1) : 0;
-            }
-            return true;
+    long @Nullable [] setOf(int holder) {
+        if (holder > 0) {
+            long[][] all = singles;
+            return holder <= all.length ? all[holder - 1] : null;
         }
-        long[] set = sets.get(~holder);
-        for (int i = 0; set != null && i < words; i++) {
-            target[at + i] = i < set.length ? set[i] : 0;
-        }
-        return set != null;
+        return holder == NONE ? NOBODY : sets.get(~holder);
     }
 
     /** Whether the ordinal is in; false, too, for a holder that was read in the middle of a change. */
@@ -56,7 +52,8 @@ final class HolderSets {
         return set != null && isIn(set, ordinal);
     }
 
-    private static boolean isIn(long[] set, int ordinal) {
+    /** Whether a set of ordinals has one. */
+    static boolean isIn(long[] set, int ordinal) {
         return ordinal / Long.SIZE < set.length && (set[ordinal / Long.SIZE] >>> ordinal & 1) != 0;
     }
 
@@ -65,7 +62,7 @@ final class HolderSets {
     /** The holder with one worker more, with a reference for the caller; the same holder, without one, if it is in. */
     int with(int holder, int ordinal) {
         if (holder == NONE) {
-            return ordinal + 1;
+            return single(ordinal);
         }
         return contains(holder, ordinal) ? holder : flipped(holder, ordinal);
     }
@@ -105,7 +102,7 @@ final class HolderSets {
     }
 
     long bytes() {
-        return sets.bytes();
+        return sets.bytes() + Arrays.stream(singles).mapToLong(InternedSets::sizeOf).sum();
     }
 
     /** One more than any id. */
@@ -126,16 +123,32 @@ final class HolderSets {
         while (scratch[scratchWords - 1] == 0) {
             scratchWords--;
         }
-        int single = onlyOrdinal();
-        return single >= 0 ? single + 1 : ~sets.idOf(scratch, scratchWords);
+        int only = onlyOrdinal();
+        return only >= 0 ? single(only) : ~sets.idOf(scratch, scratchWords);
     }
 
     private void load(int holder, int atLeastWords) {
-        long[] set = holder < 0 ? sets.get(~holder) : null;
-        int words = set != null ? set.length : (holder - 1) / Long.SIZE + 1;
-        scratchWords = Math.max(words, atLeastWords);
+        long[] set = Objects.requireNonNull(setOf(holder));
+        scratchWords = Math.max(set.length, atLeastWords);
         scratch = scratch.length < scratchWords ? new long[scratchWords] : scratch;
-        copyInto(holder, scratch, 0, scratchWords);
+        System.arraycopy(set, 0, scratch, 0, set.length);
+        Arrays.fill(scratch, set.length, scratchWords, 0);
+    }
+
+    private int single(int ordinal) {
+        if (ordinal >= singles.length) {
+            singles = grown(singles, ordinal + 1 + ordinal / 4);
+        }
+        return ordinal + 1;
+    }
+
+    private static long[][] grown(long[][] singles, int length) {
+        long[][] more = Arrays.copyOf(singles, length);
+        for (int ordinal = singles.length; ordinal < length; ordinal++) {
+            more[ordinal] = new long[ordinal / Long.SIZE + 1];
+            more[ordinal][ordinal / Long.SIZE] = 1L << ordinal;
+        }
+        return more;
     }
 
     /** The scratch set's only member, or -1 if it has more. */

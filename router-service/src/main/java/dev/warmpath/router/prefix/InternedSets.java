@@ -179,7 +179,8 @@ final class InternedSets {
         return (place + 1) & (ids.length - 1);
     }
 
-    private static int sizeOf(long[] set) {
+    /** In memory. */
+    static int sizeOf(long[] set) {
         return ARRAY_HEADER_BYTES + set.length * Long.BYTES;
     }
 }

@@ -1,8 +1,10 @@
 package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.KeySetDigest;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.ToLongFunction;
 
@@ -25,91 +27,103 @@ final class KeyTable {
     private static final int NEVER = 0x5eed_ca4e;
 
     private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
+    /**
+     * What the shards refer to, once more: two small arrays stay in a near cache where a thousand shards do not, and a
+     * look-up waits for its place and for the shard's version at once instead of one after the other.
+     */
+    private final int[][] slots = new int[SHARDS][];
+    private final int[] capacities = new int[SHARDS];
+    private final Occupancy occupancy = new Occupancy();
     private final HolderSets sets = new HolderSets();
+    private long size;
 
     KeyTable() {
         for (int i = 0; i < SHARDS; i++) {
-            shards.set(i, Shard.empty());
+            put(i, Shard.empty());
         }
+    }
+
+    /** Whoever still reads the shard that was there before finds it closed, having seen any of this. */
+    private void put(int index, Shard shard) {
+        VarHandle.releaseFence();
+        slots[index] = shard.slots();
+        capacities[index] = shard.capacity();
+        shards.setRelease(index, shard);
     }
 
     // ---- readers
 
-    /**
-     * Looks several keys up at once, in the time of the slowest: all places are touched before any is read, so that
-     * the cache misses overlap.
-     *
-     * @param keys  mixed
-     * @param found [count * words], for each key the bits of the ordinals that hold it
-     */
-    void holders(long[] keys, int count, long[] found, int words) {
-        touch(keys, count);
-        for (int i = 0; i < count; i++) {
-            holders(keys[i], found, i * words, words);
-        }
-    }
-
-    private void holders(long key, long[] found, int at, int words) {
-        while (true) {
-            Shard shard = shard(shardOf(key));
+    /** Who holds a mixed key: a set of ordinals, not to be written. The same array as long as its holders stay. */
+    long[] holders(long key) {
+        int index = shardOf(key);
+        while (occupancy.mayHold(key)) {
+            Shard shard = shard(index);
             int version = shard.version();
             if ((version & 1) == 0) {
-                int holder = shard.holderAt(shard.placeOf(key), key);
-                if (sets.copyInto(holder, found, at, words) && shard.isStill(version)) {
-                    return;
+                long[] set = sets.setOf(Shard.holderOf(slots[index], capacities[index], key));
+                if (set != null && shard.isStill(version)) {
+                    return set;
                 }
             }
             Thread.yield();                                        // the writer may have lost its core in a change
         }
+        return HolderSets.NOBODY;
     }
 
-    /** Whether the ordinal holds a mixed key. */
-    boolean isHeldBy(long key, int ordinal) {
-        while (true) {
-            Shard shard = shard(shardOf(key));
-            int version = shard.version();
-            if ((version & 1) == 0) {
-                boolean held = sets.contains(shard.holderAt(shard.placeOf(key), key), ordinal);
-                if (shard.isStill(version)) {
-                    return held;
-                }
-            }
-            Thread.yield();
-        }
+    /** False: nobody holds the mixed key. Far cheaper than who does. */
+    boolean mayBeHeld(long key) {
+        return occupancy.mayHold(key);
+    }
+
+    /** The same for several at once. @return bit i is set if keys[i] may be held */
+    int mayBeHeld(long[] keys, int count) {
+        return occupancy.mayHold(keys, count);
     }
 
     Shard shard(int index) {
         return shards.getAcquire(index);
     }
 
-    // ---- the writer, after touching what it is about to change
-
-    /** Brings the places of some mixed keys into the cache, their misses overlapping. */
-    void touch(long[] keys, int count) {
+    /**
+     * Brings what look-ups of some mixed keys read into the cache, their misses overlapping: the time of the slowest
+     * instead of their sum. For readers and the writer.
+     */
+    void touch(long[] keys, int from, int to) {
         int sum = 0;
-        for (int i = 0; i < count; i++) {
-            sum += shards.getPlain(shardOf(keys[i])).touch(keys[i]);
+        for (int i = from; i < to; i++) {
+            sum += touch(keys[i]) + (occupancy.mayHold(keys[i]) ? 1 : 0);
         }
+        need(sum);
+    }
+
+    private int touch(long key) {
+        int index = shardOf(key);
+        return shards.getPlain(index).version() + Shard.touch(slots[index], capacities[index], key);
+    }
+
+    private static void need(int sum) {
         if (sum == NEVER) {
             Thread.onSpinWait();
         }
     }
 
+    // ---- the writer, after touching what it is about to change
+
     /**
-     * The same keys, plain ones, with those of a shard side by side (a counting sort): a load then works on one shard
+     * The same mixed keys, with those of a shard side by side (a counting sort): a load then works on one shard
      * after the other, each in the core's cache, and takes 15 % less time, the sorting included.
      */
     static long[] byShard(long[] keys) {
         int[] next = new int[SHARDS + 1];
         for (long key : keys) {
-            next[shardOf(KeySetDigest.mix(key)) + 1]++;
+            next[shardOf(key) + 1]++;
         }
         for (int shard = 0; shard < SHARDS; shard++) {
             next[shard + 1] += next[shard];
         }
         long[] ordered = new long[keys.length];
         for (long key : keys) {
-            ordered[next[shardOf(KeySetDigest.mix(key))]++] = key;
+            ordered[next[shardOf(key)]++] = key;
         }
         return ordered;
     }
@@ -124,7 +138,9 @@ final class KeyTable {
             return false;
         }
         if (before == HolderSets.NONE) {
+            occupancy.set(key);
             shard.insert(place, key, after);
+            size++;
             keepInShape(shardOf(key), shard);
         } else {
             shard.setHolder(place, after);
@@ -162,7 +178,9 @@ final class KeyTable {
 
     private void replace(Shard shard, int place, int before, int after) {
         if (after == HolderSets.NONE) {
+            occupancy.clear(shard, place);
             shard.remove(place);
+            size--;
         } else {
             shard.setHolder(place, after);
         }
@@ -171,8 +189,19 @@ final class KeyTable {
 
     private void keepInShape(int shardIndex, Shard shard) {
         if (shard.isOutOfShape()) {
-            shards.setRelease(shardIndex, shard.resized());
+            Shard resized = shard.resized();
             shard.close();
+            put(shardIndex, resized);
+            keepOccupancyInShape();
+        }
+    }
+
+    private void keepOccupancyInShape() {
+        while (occupancy.isChanging(size)) {
+            occupancy.takeOver(shards.getPlain(occupancy.nextShard()));
+            if (size > Occupancy.FEW_KEYS) {
+                return;
+            }
         }
     }
 
@@ -180,7 +209,7 @@ final class KeyTable {
 
     /** Distinct keys. */
     long size() {
-        return sum(Shard::size);
+        return size;
     }
 
     int holderSets() {
@@ -188,7 +217,7 @@ final class KeyTable {
     }
 
     long bytes() {
-        return sum(Shard::bytes) + sets.bytes();
+        return sum(Shard::bytes) + occupancy.bytes() + sets.bytes();
     }
 
     private long sum(ToLongFunction<Shard> what) {
@@ -200,14 +229,15 @@ final class KeyTable {
     }
 
     /**
-     * Checks every shard, and that sets are referred to as often as they are stored.
+     * Checks every shard, and that the occupancy is theirs and sets are referred to as often as they are stored.
      *
      * @param totals gets what each ordinal holds; longer than any ordinal
      * @throws IllegalStateException if something is not as it should be
      */
     void checkIntegrity(WorkerKeys.Totals[] totals) {
         int[] used = new int[sets.idLimit()];
-        long[] ordinals = new long[(totals.length + Long.SIZE - 1) / Long.SIZE];
+        long[] keys = new long[(int) size];
+        int keyCount = 0;
         Arrays.fill(totals, new WorkerKeys.Totals(0, 0));
         for (int i = 0; i < SHARDS; i++) {
             Shard shard = shard(i);
@@ -216,22 +246,26 @@ final class KeyTable {
                 int holder = shard.holderAt(place);
                 if (holder != HolderSets.NONE) {
                     long key = shard.keyAt(place);
+                    keys[keyCount++] = key;
                     if (shardOf(key) != i) {
                         throw new IllegalStateException("key " + key + " is in shard " + i);
                     }
                     if (holder < 0) {
                         used[~holder]++;
                     }
-                    sets.copyInto(holder, ordinals, 0, ordinals.length);
-                    BitSet.valueOf(ordinals).stream().forEach(ordinal -> totals[ordinal] =
+                    BitSet.valueOf(Objects.requireNonNull(sets.setOf(holder))).stream().forEach(ordinal -> totals[ordinal] =
                             new WorkerKeys.Totals(totals[ordinal].size() + 1, totals[ordinal].digest() + key));
                 }
             }
         }
+        if (keyCount != size) {
+            throw new IllegalStateException(keyCount + " keys are there, " + size + " counted");
+        }
+        occupancy.checkIntegrity(keys);
         sets.checkIntegrity(used);
     }
 
-    private static int shardOf(long key) {
+    static int shardOf(long key) {
         return (int) (key >>> (Long.SIZE - SHARD_BITS));
     }
 }

@@ -41,6 +41,7 @@ public final class PrefixIndex {
     private static final int MOST_RETIRED = 256;
 
     private final KeyTable table = new KeyTable();
+    private final Guesses guesses = new Guesses();
     private final Copies copies = new Copies();
 
     /**
@@ -74,13 +75,12 @@ public final class PrefixIndex {
         int limit = Math.min(maxBlocks, chain.blockCount());
         while (true) {
             VisibleWorkers now = copies.visible();
-            var search = new PrefixSearch(table, chain, now.words());
-            if (limit > 0) {
-                search.searchClosed(now.closed(), limit);
-                search.walk(now.walked(), limit);
-            }
+            var search = new PrefixSearch(table, guesses, chain, limit);
+            HolderSteps closed = search.searchClosed(now.closed());
+            HolderSteps walked = search.walk(now.walked());
             if (now == copies.visible()) {                         // else an ordinal may have been given away meanwhile
-                return new PrefixMatch(now, search.blocks());
+                return closed == HolderSteps.NONE && walked == HolderSteps.NONE ? PrefixMatch.NOTHING
+                        : new PrefixMatch(now, closed, walked);
             }
         }
     }
@@ -91,7 +91,7 @@ public final class PrefixIndex {
         while (true) {
             VisibleWorkers now = copies.visible();
             int ordinal = now.ordinalOf(worker);
-            boolean held = ordinal >= 0 && table.isHeldBy(mixedKey, ordinal);
+            boolean held = ordinal >= 0 && HolderSets.isIn(table.holders(mixedKey), ordinal);
             if (now == copies.visible()) {
                 return held;
             }
@@ -100,11 +100,10 @@ public final class PrefixIndex {
 
     /** Every worker that announces the key. */
     public List<WorkerKeys> holders(long key) {
-        long[] mixedKey = {KeySetDigest.mix(key)};
+        long mixedKey = KeySetDigest.mix(key);
         while (true) {
             VisibleWorkers now = copies.visible();
-            long[] ordinals = new long[now.words()];
-            table.holders(mixedKey, 1, ordinals, now.words());
+            long[] ordinals = table.holders(mixedKey);
             if (now == copies.visible()) {
                 return now.among(ordinals);
             }
@@ -160,7 +159,23 @@ public final class PrefixIndex {
 
     /** Adds keys to a copy that no match sees, in any order; stops once the copy has more than {@code limit}. */
     void load(Copy copy, long[] keys, int limit) {
-        add(copy, keys.length < WORTH_SORTING ? keys : KeyTable.byShard(keys), limit);
+        long[] mixed = keys.length < WORTH_SORTING ? mixed(keys) : KeyTable.byShard(mixed(keys));
+        for (int from = 0; from < mixed.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
+            writing.lock();
+            try {
+                addSome(copy, mixed, from, Math.min(mixed.length, from + KEYS_PER_LOCK), limit);
+            } finally {
+                writing.unlock();
+            }
+        }
+    }
+
+    private static long[] mixed(long[] keys) {
+        long[] mixed = new long[keys.length];
+        for (int i = 0; i < keys.length; i++) {
+            mixed[i] = KeySetDigest.mix(keys[i]);
+        }
+        return mixed;
     }
 
     /** Adds keys in their order; stops once the copy has more than {@code limit}. */
@@ -168,7 +183,7 @@ public final class PrefixIndex {
         for (int from = 0; from < keys.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
             writing.lock();
             try {
-                addSome(copy, prepare(copy, keys, from), limit);
+                addSome(copy, mixedKeys, 0, mix(keys, from), limit);
             } finally {
                 writing.unlock();
             }
@@ -180,36 +195,44 @@ public final class PrefixIndex {
         for (int from = 0; from < keys.length; from += KEYS_PER_LOCK) {
             writing.lock();
             try {
-                removeSome(copy, prepare(copy, keys, from));
+                removeSome(copy, mix(keys, from));
             } finally {
                 writing.unlock();
             }
         }
     }
 
-    /** Mixes the next keys and has their places fetched. @return how many; none for a copy that may be swept already */
-    private int prepare(Copy copy, long[] keys, int from) {
-        int count = copy.isRetired() ? 0 : Math.min(KEYS_PER_LOCK, keys.length - from);
+    /** Mixes the next keys. @return how many */
+    private int mix(long[] keys, int from) {
+        int count = Math.min(KEYS_PER_LOCK, keys.length - from);
         for (int i = 0; i < count; i++) {
             mixedKeys[i] = KeySetDigest.mix(keys[from + i]);
         }
-        table.touch(mixedKeys, count);
         return count;
     }
 
-    private void addSome(Copy copy, int count, int limit) {
+    /** Nothing to a copy that may be swept already. */
+    private void addSome(Copy copy, long[] mixed, int from, int to, int limit) {
+        if (copy.isRetired()) {
+            return;
+        }
+        table.touch(mixed, from, to);
         int size = copy.size();
         long digest = copy.digest();
-        for (int i = 0; i < count && size <= limit; i++) {
-            if (table.add(mixedKeys[i], copy.ordinal())) {
+        for (int i = from; i < to && size <= limit; i++) {
+            if (table.add(mixed[i], copy.ordinal())) {
                 size++;
-                digest += mixedKeys[i];                            // as KeySetDigest has it: the sum of mixed keys
+                digest += mixed[i];                                // as KeySetDigest has it: the sum of mixed keys
             }
         }
         copy.set(size, digest);
     }
 
     private void removeSome(Copy copy, int count) {
+        if (copy.isRetired()) {
+            return;
+        }
+        table.touch(mixedKeys, 0, count);
         int size = copy.size();
         long digest = copy.digest();
         for (int i = 0; i < count; i++) {

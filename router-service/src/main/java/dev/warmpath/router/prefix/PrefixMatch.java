@@ -1,20 +1,42 @@
 package dev.warmpath.router.prefix;
 
-/** How many leading blocks of one prompt each worker holds. */
+import org.jspecify.annotations.Nullable;
+
+/** How many leading blocks of one prompt each worker holds. Refers to sets that the index keeps anyway: small. */
 public final class PrefixMatch {
 
-    private final VisibleWorkers workers;
-    private final int[] blocks;
+    /** Of a prompt whose first block nobody holds. */
+    static final PrefixMatch NOTHING = new PrefixMatch(
+            new VisibleWorkers(new @Nullable WorkerKeys[0]), HolderSteps.NONE, HolderSteps.NONE);
 
-    /** @param blocks by ordinal; handed over, never written again */
-    PrefixMatch(VisibleWorkers workers, int[] blocks) {
+    private final VisibleWorkers workers;
+    private final HolderSteps closed;
+    private final HolderSteps walked;
+
+    /** @param closed of the prefix-closed ones, {@code walked} of all others */
+    PrefixMatch(VisibleWorkers workers, HolderSteps closed, HolderSteps walked) {
         this.workers = workers;
-        this.blocks = blocks;
+        this.closed = closed;
+        this.walked = walked;
     }
 
     /** Leading blocks at this worker; 0 for one that was not in the index. */
     public int blocks(WorkerKeys worker) {
+        if (this == NOTHING) {
+            return 0;
+        }
         int ordinal = workers.ordinalOf(worker);
-        return ordinal < 0 ? 0 : blocks[ordinal];
+        return ordinal < 0 ? 0 : (worker.isPrefixClosed() ? closed : walked).blocks(ordinal);
+    }
+
+    /**
+     * The same for several workers.
+     *
+     * @param into gets the leading blocks at each of the workers, in their order
+     */
+    public void blocks(WorkerKeys[] of, int[] into) {
+        for (int i = 0; i < of.length; i++) {
+            into[i] = blocks(of[i]);
+        }
     }
 }

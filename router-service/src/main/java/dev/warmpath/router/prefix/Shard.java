@@ -71,8 +71,37 @@ final class Shard {
     }
 
     /** Brings the place where the key would be into the cache. @return something that depends on it */
-    int touch(long key) {
-        return slots[homeOf(key) * INTS_PER_SLOT];
+    static int touch(int[] slots, int capacity, long key) {
+        int at = homeOf(capacity, key) * INTS_PER_SLOT;
+        return at < slots.length ? slots[at] : 0;
+    }
+
+    /**
+     * The key's holder in the slots of a shard, {@link HolderSets#NONE} if it is absent. Slots of one shard with the
+     * capacity of another give anything.
+     */
+    static int holderOf(int[] slots, int capacity, long key) {
+        int at = homeOf(capacity, key) * INTS_PER_SLOT;
+        if (at >= slots.length) {
+            return HolderSets.NONE;
+        }
+        while (slots[at + 2] != HolderSets.NONE && keyAt(slots, at) < key) {
+            at += INTS_PER_SLOT;
+        }
+        return keyAt(slots, at) == key ? slots[at + 2] : HolderSets.NONE;
+    }
+
+    private static long keyAt(int[] slots, int at) {
+        return slots[at] & LOW_HALF | (long) slots[at + 1] << Integer.SIZE;
+    }
+
+    /** For those who read without asking the shard itself. */
+    int[] slots() {
+        return slots;
+    }
+
+    int capacity() {
+        return capacity;
     }
 
     // ---- the writer, and readers of what they confirm
@@ -93,8 +122,7 @@ final class Shard {
 
     /** Comparable by sign: all keys of a shard begin with the same bits. */
     long keyAt(int place) {
-        int at = place * INTS_PER_SLOT;
-        return slots[at] & LOW_HALF | (long) slots[at + 1] << Integer.SIZE;
+        return keyAt(slots, place * INTS_PER_SLOT);
     }
 
     int holderAt(int place) {
@@ -102,6 +130,28 @@ final class Shard {
     }
 
     // ---- the writer
+
+    /**
+     * Whether no other key has the same upper bits as the one at the place. Those that have are next to it; between
+     * them lie free places at most where they span several homes.
+     *
+     * @param shift number of lower bits that do not matter
+     */
+    boolean isAlone(int place, int shift) {
+        long range = keyAt(place) >>> shift;
+        int first = homeOf(range << shift);
+        int last = homeOf((range + 1 << shift) - 1);
+        int left = place - 1;
+        while (left >= first && holderAt(left) == HolderSets.NONE) {
+            left--;
+        }
+        int right = place + 1;
+        while (right < last && holderAt(right) == HolderSets.NONE) {
+            right++;
+        }
+        return (left < first || keyAt(left) >>> shift != range)
+                && (holderAt(right) == HolderSets.NONE || keyAt(right) >>> shift != range);
+    }
 
     int size() {
         return size;
@@ -232,8 +282,12 @@ final class Shard {
         slots[at + 2] = holder;
     }
 
-    /** The 32 bits below those that chose the shard, as a fraction of the capacity. */
     private int homeOf(long key) {
+        return homeOf(capacity, key);
+    }
+
+    /** The 32 bits below those that chose the shard, as a fraction of the capacity. */
+    private static int homeOf(int capacity, long key) {
         return (int) (((key << KeyTable.SHARD_BITS) >>> Integer.SIZE) * capacity >>> Integer.SIZE);
     }
 }

@@ -27,11 +27,6 @@ final class VisibleWorkers {
         }
     }
 
-    /** Words of a set of these ordinals. */
-    int words() {
-        return closed.length;
-    }
-
     /** The prefix-closed ones; not to be written. */
     long[] closed() {
         return closed;
@@ -66,7 +61,7 @@ final class VisibleWorkers {
         List<WorkerKeys> workers = new ArrayList<>();
         for (int ordinal = 0; ordinal < byOrdinal.length; ordinal++) {
             WorkerKeys worker = byOrdinal[ordinal];
-            if (worker != null && (ordinals[ordinal / Long.SIZE] >>> ordinal & 1) != 0) {
+            if (worker != null && HolderSets.isIn(ordinals, ordinal)) {
                 workers.add(worker);
             }
         }

@@ -54,13 +54,13 @@ public final class WorkerKeys {
      */
     Totals apply(KvEventBatch batch) {
         Copy before = visible;
-        int lastClear = batch.changes().lastIndexOf(new BlockChange.Cleared());
+        int lastClear = lastClear(batch.changes());
         boolean anew = batch.snapshot() || before == null || lastClear >= 0 && before.size() > 0;
         Copy copy = anew ? index.newCopy() : before;
         boolean sound = false;
         try {
             // what was before a clearing leaves no trace: however many there are, they cost one copy
-            change(copy, anew, batch.changes().subList(lastClear + 1, batch.changes().size()));
+            change(copy, anew, batch.changes(), lastClear + 1);
             var totals = new Totals(copy.size(), copy.digest());
             sound = totals.equals(new Totals(batch.setSize(), batch.setDigest()));
             return totals;
@@ -73,10 +73,18 @@ public final class WorkerKeys {
         }
     }
 
+    private static int lastClear(List<BlockChange> changes) {
+        int last = changes.size() - 1;
+        while (last >= 0 && !(changes.get(last) instanceof BlockChange.Cleared)) {
+            last--;
+        }
+        return last;
+    }
+
     /** Ends with the first change that leaves too many keys. @param unseen whether their order matters to nobody */
-    private void change(Copy copy, boolean unseen, List<BlockChange> changes) {
-        for (BlockChange change : changes) {
-            switch (change) {
+    private void change(Copy copy, boolean unseen, List<BlockChange> changes, int from) {
+        for (int i = from; i < changes.size(); i++) {
+            switch (changes.get(i)) {
                 case BlockChange.Stored(var _, var keys) when unseen -> index.load(copy, keys, blockCount);
                 case BlockChange.Stored(var _, var keys) -> index.add(copy, keys, blockCount);
                 case BlockChange.Removed(var _, var keys) -> index.remove(copy, keys);

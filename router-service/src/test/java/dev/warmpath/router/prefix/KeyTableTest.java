@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Test;
 class KeyTableTest {
 
     private static final int ORDINALS = 150;
-    private static final int WORDS = 3;
 
     private final KeyTable table = new KeyTable();
     /** What the table must say: the ordinals of every key that has any. */
@@ -151,15 +150,12 @@ class KeyTableTest {
 
     private long wrongSets(long[] staying, long[] absent, AtomicBoolean quiet) {
         long wrong = 0;
-        long[] found = new long[40 * WORDS];
+        long[] both = {1L << 7, 1L << 70};
         while (!quiet.get()) {
-            table.holders(staying, 40, found, WORDS);
-            for (int i = 0; i < found.length; i += WORDS) {
-                wrong += found[i] == 1L << 7 && found[i + 1] == 1L << 70 && found[i + 2] == 0 ? 0 : 1;
-            }
-            table.holders(absent, 40, found, WORDS);
-            for (long word : found) {
-                wrong += word == 0 ? 0 : 1;
+            table.touch(staying, 0, 40);
+            for (int i = 0; i < 40; i++) {
+                wrong += Arrays.equals(table.holders(staying[i]), both) ? 0 : 1;
+                wrong += table.holders(absent[i]).length == 0 ? 0 : 1;
             }
         }
         return wrong;
@@ -169,10 +165,11 @@ class KeyTableTest {
         long wrong = 0;
         while (!quiet.get()) {
             for (int i = 0; i < 40; i++) {
-                wrong += table.isHeldBy(staying[i], 7) ? 0 : 1;
-                wrong += table.isHeldBy(staying[i], 3) ? 1 : 0;
+                wrong += HolderSets.isIn(table.holders(staying[i]), 7) ? 0 : 1;
+                wrong += HolderSets.isIn(table.holders(staying[i]), 3) ? 1 : 0;
+                wrong += table.mayBeHeld(staying[i]) ? 0 : 1;
                 for (int ordinal = 0; ordinal < 4; ordinal++) {
-                    wrong += table.isHeldBy(absent[i], ordinal) ? 1 : 0;
+                    wrong += HolderSets.isIn(table.holders(absent[i]), ordinal) ? 1 : 0;
                 }
             }
         }
@@ -221,9 +218,9 @@ class KeyTableTest {
     }
 
     private BitSet holders(long key) {
-        long[] found = new long[WORDS];
-        table.holders(new long[] {key}, 1, found, WORDS);
-        return BitSet.valueOf(found);
+        BitSet found = BitSet.valueOf(table.holders(key));
+        assertThat(found.isEmpty() || table.mayBeHeld(key)).isTrue();
+        return found;
     }
 
     private static BitSet bits(int... ordinals) {

@@ -27,6 +27,8 @@ class PrefixIndexModelTest {
     private final PrefixIndex index = new PrefixIndex();
     private final List<BlockHashChain> chains = new ArrayList<>();
     private final List<Worker> workers = new ArrayList<>();
+    private int mostWorkers = MOST_WORKERS;
+    private long changedKeys;
 
     @Test
     void two_thousand_random_steps_in_each_of_eight_worlds() {
@@ -40,6 +42,21 @@ class PrefixIndexModelTest {
     void twenty_thousand_random_steps_in_each_of_fifty_worlds() {
         for (int seed = 100; seed < 150; seed++) {
             new PrefixIndexModelTest().run(seed, 20_000);
+        }
+    }
+
+    @Test
+    void a_hundred_thousand_keys_come_and_go_in_worlds_of_one_ten_and_a_thousand_workers() {
+        for (int mostWorkers : new int[] {1, 10, 1_000}) {
+            new PrefixIndexModelTest().runKeys(mostWorkers, 100_000);
+        }
+    }
+
+    @Tag("full")
+    @Test
+    void ten_million_keys_come_and_go_in_worlds_of_one_ten_and_a_thousand_workers() {
+        for (int mostWorkers : new int[] {1, 10, 1_000}) {
+            new PrefixIndexModelTest().runKeys(mostWorkers, 10_000_000);
         }
     }
 
@@ -100,6 +117,7 @@ class PrefixIndexModelTest {
                 announced.clear();
             }
             changes.forEach(announced::apply);
+            changedKeys += changes.stream().mapToInt(BlockChange::keyCount).sum();
             sequence += snapshot ? 0 : 1;
             assertThat(applier.apply(new KvEventBatch("w", 1, sequence, snapshot, changes, announced.size(),
                     announced.digest()))).isEqualTo(new Applied(sequence));
@@ -126,6 +144,28 @@ class PrefixIndexModelTest {
                 index.checkIntegrity();
             }
         }
+        end(random, seed);
+    }
+
+    /** Until so many keys have come or gone; all workers are compared the more seldom the more there are. */
+    private void runKeys(int workersAtMost, long keys) {
+        mostWorkers = workersAtMost;
+        var random = new Random(mostWorkers);
+        makeChains(random);
+        while (workers.size() < (mostWorkers + 1) / 2) {
+            join(random);
+        }
+        for (int step = 0; changedKeys < keys; step++) {
+            step(random);
+            if (step % (20 + mostWorkers) == 0) {
+                compare(random, mostWorkers + " workers, step " + step);
+                index.checkIntegrity();
+            }
+        }
+        end(random, mostWorkers);
+    }
+
+    private void end(Random random, int seed) {
         index.sweep();
         index.checkIntegrity();
         compare(random, "seed " + seed);
@@ -154,10 +194,8 @@ class PrefixIndexModelTest {
     }
 
     private void step(Random random) {
-        if (workers.isEmpty() || workers.size() < MOST_WORKERS && random.nextInt(20) == 0) {
-            var worker = new Worker(random.nextInt(4) > 0);
-            workers.add(worker);
-            worker.load();
+        if (workers.isEmpty() || workers.size() < mostWorkers && random.nextInt(20) == 0) {
+            join(random);
             return;
         }
         Worker worker = workers.get(random.nextInt(workers.size()));
@@ -171,6 +209,12 @@ class PrefixIndexModelTest {
                     ? worker.store(chain, 1 + random.nextInt(BLOCKS))
                     : worker.evict(chain, random.nextInt(BLOCKS)));
         }
+    }
+
+    private void join(Random random) {
+        var worker = new Worker(random.nextInt(4) > 0);
+        workers.add(worker);
+        worker.load();
     }
 
     private void remove(Worker worker) {

@@ -286,6 +286,26 @@ class PrefixIndexTest {
         }
     }
 
+    @Test
+    void several_workers_are_answered_at_once_in_their_order() {
+        WorkerKeys seven = loaded(index.add(100, true), 7);
+        WorkerKeys open = loaded(index.add(100, false), 3);
+        WorkerKeys empty = index.add(100, true);
+        int[] blocks = {-1, -1, -1};
+        index.match(chain, 10).blocks(new WorkerKeys[] {open, empty, seven}, blocks);
+
+        assertThat(blocks).containsExactly(3, 0, 7);
+    }
+
+    @Test
+    void a_prompt_whose_first_block_nobody_holds_gets_an_answer_that_costs_no_memory() {
+        WorkerKeys worker = loaded(index.add(100, true), chain.key(1), chain.key(2));
+        loaded(index.add(100, false), chain.key(1));
+
+        assertThat(index.match(chain, 10)).isSameAs(new PrefixIndex().match(chain, 10));
+        assertThat(index.match(chain, 10).blocks(worker)).isZero();
+    }
+
     private static KvEventBatch batch(List<BlockChange> changes, long... setThen) {
         var set = new KeySet();
         set.apply(new Stored(Medium.DEVICE, setThen));
