@@ -36,4 +36,18 @@ final class HolderSteps {
         }
         return step < 0 ? 0 : blocks[step];
     }
+
+    int count() {
+        return count;
+    }
+
+    /** Blocks that the holders of a step hold at least, more with each step. */
+    int blocksOfStep(int step) {
+        return blocks[step];
+    }
+
+    /** Not to be written. */
+    long[] holders(int step) {
+        return holders[step];
+    }
 }

@@ -29,14 +29,17 @@ public final class PrefixMatch {
         return ordinal < 0 ? 0 : (worker.isPrefixClosed() ? closed : walked).blocks(ordinal);
     }
 
-    /**
-     * The same for several workers.
-     *
-     * @param into gets the leading blocks at each of the workers, in their order
-     */
-    public void blocks(WorkerKeys[] of, int[] into) {
-        for (int i = 0; i < of.length; i++) {
-            into[i] = blocks(of[i]);
-        }
+    // ---- for MatchedBlocks, which reads them for all workers at once
+
+    VisibleWorkers workers() {
+        return workers;
+    }
+
+    HolderSteps closed() {
+        return closed;
+    }
+
+    HolderSteps walked() {
+        return walked;
     }
 }

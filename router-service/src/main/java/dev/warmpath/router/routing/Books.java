@@ -33,6 +33,8 @@ final class Books {
     private static final long LONGEST_EVENT_DELAY_NANOS = 2_000_000_000L;
     /** Bounds memory when events stay away altogether; the oldest give way. */
     private static final int MAX_ENDED = 16_384;
+    /** Of doubtful ones that are promised no more, so many at most are passed over at a time. */
+    private static final int MOST_PASSED = 32;
     /** More than are booked while somebody decides, unless he was held up. */
     private static final int LATEST = 16;
 
@@ -179,7 +181,7 @@ final class Books {
     /** Some of the promises that the index should have by now, others each time. @return how many */
     synchronized int doubtful(@Nullable Booking[] into) {
         int count = 0;
-        for (int left = doubtful.size(); left > 0 && count < into.length; left--) {
+        for (int left = Math.min(MOST_PASSED, doubtful.size()); left > 0 && count < into.length; left--) {
             Booking next = doubtful.removeFirst();
             if (next.isPromised) {
                 doubtful.add(next);

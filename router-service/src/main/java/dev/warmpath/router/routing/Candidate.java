@@ -54,6 +54,8 @@ public record Candidate(
     private static final double ROOMY_SHARE = 0.6;
     /** No part of a step that is not the prompts' takes as long as so many tokens of them, whatever a worker says. */
     private static final double MOST_STEP_TOKENS = 4_096;
+    /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
+    private static final int FEW_STREAMS = 5;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
     private static final long TOKENS_PER_MISSING_SLOT = 512;
 
@@ -82,18 +84,16 @@ public record Candidate(
     }
 
     /**
-     * By how much of a usual step, which is its fixed part and a few rows like its own, its requests make each step longer
+     * By how much of a usual step, which is its fixed part and five rows like its own, its requests make each step longer
      * once they draw. Not more than as many times as it has requests.
-     *
-     * @param few at least 1
      */
-    public double rowsOverUsualStep(int few) {
-        return rowsOverUsualStep(stepCost, requests, contextTokens, few);
+    public double rowsOverUsualStep() {
+        return rowsOverUsualStep(stepCost, requests, contextTokens);
     }
 
-    static double rowsOverUsualStep(StepCost stepCost, int requests, long contextTokens, int few) {
+    static double rowsOverUsualStep(StepCost stepCost, int requests, long contextTokens) {
         double rows = stepCost.rowsMicros(requests, contextTokens);
-        return rows == 0 || requests == 0 ? 0 : rows / (stepCost.stepMicros() + few * rows / requests);
+        return rows == 0 || requests == 0 ? 0 : rows / (stepCost.stepMicros() + FEW_STREAMS * rows / requests);
     }
 
     /** Sequence slots that it is short of for one request more. */

@@ -36,6 +36,9 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
     private final HealthState[] healths;
     private final double[] failureShares;
     private final StepCost[] stepCosts;
+    /** Of the columns before, whatever the prompt is. */
+    private final double[] fullness;
+    private final double[] rowsOverUsualStep;
     private int healthy;
     private int busy;
 
@@ -60,6 +63,8 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
         healths = new HealthState[count];
         failureShares = new double[count];
         stepCosts = new StepCost[count];
+        fullness = new double[count];
+        rowsOverUsualStep = new double[count];
     }
 
     /** Columns for these workers, in their order, of which those are filled that never change. */
@@ -109,6 +114,7 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
 
     void cached(int place, int cached) {
         cachedBlocks[place] = cached;
+        fullness[place] = Candidate.fullness(cached, mostCachedBlocks[place]);
     }
 
     void load(int place, long tokens, int pendingCount, int requestCount, int used, long context, long decision) {
@@ -127,8 +133,10 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
         failureShares[place] = failureShare;
     }
 
+    /** After the load. */
     void stepCost(int place, StepCost cost) {
         stepCosts[place] = cost;
+        rowsOverUsualStep[place] = Candidate.rowsOverUsualStep(cost, requests[place], contextTokens[place]);
     }
 
     /** To be told once all are filled. */
@@ -208,7 +216,7 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
     }
 
     double fullness(int place) {
-        return Candidate.fullness(cachedBlocks[place], mostCachedBlocks[place]);
+        return fullness[place];
     }
 
     int missingSlots(int place) {
@@ -220,7 +228,7 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
         return Candidate.missingBlocks(promptBlocks, usedBlocks[place], sharedBlocks[place], blockCounts[place]);
     }
 
-    double rowsOverUsualStep(int place, int few) {
-        return Candidate.rowsOverUsualStep(stepCosts[place], requests[place], contextTokens[place], few);
+    double rowsOverUsualStep(int place) {
+        return rowsOverUsualStep[place];
     }
 }

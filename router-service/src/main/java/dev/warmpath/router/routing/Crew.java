@@ -17,6 +17,7 @@ final class Crew {
     private static final int MOST_SPARE = 8;
 
     private final List<FleetWorker> workers;
+    private final FleetWorker[] byPlace;
     private final Books books;
     private final WorkerLedger[] ledgers;
     private final int[] placeBySlot;
@@ -26,6 +27,7 @@ final class Crew {
     /** @param workers never changed. @param pressure of their revision */
     Crew(List<FleetWorker> workers, Books books, FleetPressure pressure) {
         this.workers = workers;
+        this.byPlace = workers.toArray(FleetWorker[]::new);
         this.books = books;
         this.pressure = pressure;
         this.ledgers = workers.stream().map(books::ledger).toArray(WorkerLedger[]::new);
@@ -46,6 +48,10 @@ final class Crew {
 
     FleetPressure pressure() {
         return pressure;
+    }
+
+    FleetWorker worker(int place) {
+        return byPlace[place];
     }
 
     WorkerLedger ledger(int place) {

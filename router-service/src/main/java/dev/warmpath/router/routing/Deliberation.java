@@ -7,8 +7,8 @@ import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.Standing;
 import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.MatchedBlocks;
 import dev.warmpath.router.prefix.PrefixIndex;
-import dev.warmpath.router.prefix.PrefixMatch;
 import dev.warmpath.router.routing.WorkerLedger.Load;
 import java.util.Arrays;
 import java.util.List;
@@ -32,6 +32,7 @@ final class Deliberation {
     /** How much of what each announces is believed. */
     private final double[] credits;
     private final SharedPrefixes shared = new SharedPrefixes();
+    private final MatchedBlocks indexed;
     /** Promises that the index is to be asked about, and those of them that it has kept. */
     private final @Nullable Booking[] doubtful = new Booking[MOST_DOUBTFUL];
     private int doubtfulCount;
@@ -55,6 +56,7 @@ final class Deliberation {
         this.candidates = Candidates.ofWorkers(crew.workers());
         this.rows = new Row[crew.workers().size()];
         this.credits = new double[rows.length];
+        this.indexed = new MatchedBlocks(crew.workers().stream().map(FleetWorker::keys).toList());
     }
 
     Crew crew() {
@@ -134,11 +136,10 @@ final class Deliberation {
      */
     void weigh(PrefixIndex index, TokenizedPrompt prompt) {
         askAboutDoubtful(index);
-        PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
-        List<FleetWorker> workers = crew.workers();
-        findUsualCost(workers);
+        indexed.read(index.match(prompt.chain(), prompt.reusableBlocks()));
+        findUsualCost();
         for (int place = 0; place < rows.length; place++) {
-            FleetWorker worker = workers.get(place);
+            FleetWorker worker = crew.worker(place);
             WorkerLedger ledger = crew.ledger(place);
             Heartbeat heartbeat = worker.heartbeat();
             KvEventApplier.Position position = worker.events().position();
@@ -148,7 +149,7 @@ final class Deliberation {
                     || row.own != ledger.booked() || row.others != ledger.loadOfOthers()) {
                 fill(place, worker, ledger, heartbeat, position, standing);
             }
-            share(prompt, place, ledger, match.blocks(worker.keys()));
+            share(prompt, place, ledger, indexed.at(place));
         }
         candidates.count();
     }
@@ -165,9 +166,9 @@ final class Deliberation {
     }
 
     /** Of a worker that has not told what its steps take: as one that runs the same model. */
-    private void findUsualCost(List<FleetWorker> workers) {
+    private void findUsualCost() {
         StepCost usual = StepCost.USUAL;
-        for (FleetWorker worker : workers) {
+        for (FleetWorker worker : crew.workers()) {
             StepCost told = worker.stepCost();
             if (told != null) {
                 usual = told;
@@ -201,17 +202,17 @@ final class Deliberation {
         rows[place] = changesWithTime ? null : new Row(heartbeat, position, standing, own, others);
     }
 
-    /** @param indexed leading blocks of the prompt that the worker announces */
-    private void share(TokenizedPrompt prompt, int place, WorkerLedger ledger, int indexed) {
+    /** @param announced leading blocks of the prompt that the worker announces */
+    private void share(TokenizedPrompt prompt, int place, WorkerLedger ledger, int announced) {
         IndexGrade grade = candidates.grade(place);
         int running = shared.running(ledger.slot());
         int promised = shared.promised(ledger.slot());
         int own = candidates.isInStep(place)
                 // what runs there and was known counts as far as the index still has it, whatever else it is believed
-                ? Math.max(promised, Math.min(running, indexed))
+                ? Math.max(promised, Math.min(running, announced))
                 : Math.max(Math.max(promised, running), books.history(ledger, prompt, grade));
-        int believed = (int) Math.round(indexed * credits[place]);
+        int believed = (int) Math.round(announced * credits[place]);
         candidates.prefix(place, grade == IndexGrade.LOAD ? 0 : Math.max(believed, own), running,
-                grade.isInTime() ? indexed : 0);
+                grade.isInTime() ? announced : 0);
     }
 }

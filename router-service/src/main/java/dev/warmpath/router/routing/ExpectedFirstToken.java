@@ -62,8 +62,6 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     private static final int STREAMS = TERMS.indexOf("streams");
     private static final int NOBODY = -1;
     private static final double LARGEST_BUSY_SHARE = 0.98;
-    /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
-    private static final int FEW_STREAMS = 5;
 
     private final RoutingWeights weights;
 
@@ -204,8 +202,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
             terms[term++] = candidates.pendingTokens(number);
             terms[term++] = pendingRequests == 0 ? 0 : Math.round(weights.queuedRequest()
                     * Candidate.fixedTokens(candidates.stepCost(number)) * pendingRequests);
-            terms[term++] = Math.round(weights.stream() * query.promptTokens()
-                    * candidates.rowsOverUsualStep(number, FEW_STREAMS));
+            terms[term++] = Math.round(weights.stream() * query.promptTokens() * candidates.rowsOverUsualStep(number));
             terms[term++] = (long) weights.missingSlot() * candidates.missingSlots(number);
             terms[term++] = query.blockSize() * candidates.missingBlocks(number, promptBlocks);
             terms[term] = failureShare == 0 ? 0 : Math.round(weights.failure() * failureShare);

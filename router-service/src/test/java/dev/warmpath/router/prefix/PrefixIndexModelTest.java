@@ -224,11 +224,15 @@ class PrefixIndexModelTest {
     }
 
     private void compare(Random random, String when) {
+        var matched = new MatchedBlocks(workers.stream().map(worker -> worker.keys).toList());
         for (BlockHashChain chain : chains) {
             int limit = random.nextInt(4) == 0 ? random.nextInt(BLOCKS) : BLOCKS;
             PrefixMatch match = index.match(chain, limit);
-            for (Worker worker : workers) {
-                assertThat(match.blocks(worker.keys)).as(when).isEqualTo(worker.leading(chain, limit));
+            matched.read(match);
+            for (int place = 0; place < workers.size(); place++) {
+                int leading = workers.get(place).leading(chain, limit);
+                assertThat(match.blocks(workers.get(place).keys)).as(when).isEqualTo(leading);
+                assertThat(matched.at(place)).as(when).isEqualTo(leading);
             }
             long key = chain.key(random.nextInt(BLOCKS));
             assertThat(index.holders(key)).as(when).containsExactlyInAnyOrderElementsOf(

@@ -291,10 +291,15 @@ class PrefixIndexTest {
         WorkerKeys seven = loaded(index.add(100, true), 7);
         WorkerKeys open = loaded(index.add(100, false), 3);
         WorkerKeys empty = index.add(100, true);
-        int[] blocks = {-1, -1, -1};
-        index.match(chain, 10).blocks(new WorkerKeys[] {open, empty, seven}, blocks);
+        var matched = new MatchedBlocks(List.of(open, empty, seven));
+        matched.read(index.match(chain, 10));
 
-        assertThat(blocks).containsExactly(3, 0, 7);
+        assertThat(IntStream.range(0, 3).map(matched::at)).containsExactly(3, 0, 7);
+        loaded(empty, 5);
+        matched.read(index.match(chain, 10));
+        assertThat(IntStream.range(0, 3).map(matched::at)).as("seen a moment later").containsExactly(3, 5, 7);
+        matched.read(PrefixMatch.NOTHING);
+        assertThat(IntStream.range(0, 3).map(matched::at)).containsExactly(0, 0, 0);
     }
 
     @Test
