@@ -24,7 +24,7 @@ final class Occupancy {
     private static final int LEAST_WORDS = 1 << 9;
     /** Beyond some 500 million keys it is of less and less use. */
     private static final int MOST_WORDS = 1 << 26;
-    /** What is made at once: some 300 µs. */
+    /** What is made at once: no more work than a few resizes of a shard. */
     static final int FEW_KEYS = 1 << 16;
 
     /** What readers see. */
