@@ -4,8 +4,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * How many blocks with equal holders followed a block the last time somebody looked: where to look first. A guess may be
- * wrong, another block's or gone; whoever asks looks the blocks up. Any number of threads, which overwrite each other's.
+ * How many blocks with equal holders followed a block the last time somebody looked: where to look first. A guess may
+ * be wrong, another block's or gone; whoever asks looks the blocks up. Any number of threads, and none waits: of two
+ * guesses for one place, the later stays.
  *
  * <pre>
  *   | mixed key, upper 44 bits | block count, 20 bits |      at the place that the key's lower 12 bits say

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *   o + 1    the worker with ordinal o alone
  *   ~id      the set with that id, of two workers or more
  * </pre>
- * A set is a bit per ordinal, kept once in {@link InternedSets}; whoever stores a holder owns one reference to it.
+ * A set is a bit per ordinal, kept once in {@link InternedSets}; whoever stores a holder owns one reference to it. For
+ * readers one worker alone is a set too, so that all holders compare alike, by the array.
  *
  * <p>One thread writes; any number ask.
  */

@@ -1,8 +1,8 @@
 package dev.warmpath.router.prefix;
 
 /**
- * Who holds how many leading blocks, as a flight of steps: each is a depth and those who hold that many blocks at least,
- * and fewer of them do with each step. As many steps as there are different depths, however many workers there are.
+ * Who holds how many leading blocks, as a flight of steps: each is a depth and those who hold that many blocks at
+ * least, fewer of them with each step. As many steps as there are different depths, however many workers there are.
  *
  * <pre>
  *   blocks        64             128       256

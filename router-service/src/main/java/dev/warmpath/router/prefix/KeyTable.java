@@ -17,8 +17,8 @@ import java.util.function.ToLongFunction;
  */
 final class KeyTable {
 
-    /** 10 million keys make tables of 10,000, which a core copies within its own cache. */
-    static final int SHARD_BITS = 10;
+    /** 10 million keys make tables of 20,000, which a core copies within its own cache. */
+    static final int SHARD_BITS = 9;
     static final int SHARDS = 1 << SHARD_BITS;
     /**
      * As improbable as any other sum. {@link #touch} is a prefetch: if nobody asked for the sum of what it reads, the
@@ -28,7 +28,7 @@ final class KeyTable {
 
     private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
     /**
-     * What the shards refer to, once more: two small arrays stay in a near cache where a thousand shards do not, and a
+     * What the shards refer to, once more: two small arrays stay in a near cache where so many shards do not, and a
      * look-up waits for its place and for the shard's version at once instead of one after the other.
      */
     private final int[][] slots = new int[SHARDS][];
@@ -91,7 +91,7 @@ final class KeyTable {
     void touch(long[] keys, int from, int to) {
         int sum = 0;
         for (int i = from; i < to; i++) {
-            sum += touch(keys[i]) + (occupancy.mayHold(keys[i]) ? 1 : 0);
+            sum += touch(keys[i]) + occupancy.touch(keys[i]);
         }
         need(sum);
     }
@@ -253,7 +253,8 @@ final class KeyTable {
                     if (holder < 0) {
                         used[~holder]++;
                     }
-                    BitSet.valueOf(Objects.requireNonNull(sets.setOf(holder))).stream().forEach(ordinal -> totals[ordinal] =
+                    BitSet ordinals = BitSet.valueOf(Objects.requireNonNull(sets.setOf(holder)));
+                    ordinals.stream().forEach(ordinal -> totals[ordinal] =
                             new WorkerKeys.Totals(totals[ordinal].size() + 1, totals[ordinal].digest() + key));
                 }
             }

@@ -3,27 +3,28 @@ package dev.warmpath.router.prefix;
 import java.util.Arrays;
 
 /**
- * Where there are keys at all: a bit for each range of mixed keys, four to eight ranges a key. Less than a byte a key and
- * one array for the whole table, so that it stays in nearer caches than the {@link Shard}s do: of the keys that nobody
- * holds, six in seven are known by one look at it.
+ * Where there are keys at all: a bit for each range of mixed keys, four to eight ranges a key while keys become more.
+ * Less than a byte a key and one array for the whole table, so that it stays in nearer caches than the {@link Shard}s
+ * do: of the keys that nobody holds, four in five at least are known by one look at it.
  *
  * <pre>
  *   mixed key   | range, upper 14 to 31 bits | the rest |        bit set: a key of that range is in the table
  * </pre>
  * Exact: the keys of a range are neighbours in their shard, and the last one to go clears the bit. A bit is set before
- * its key is in the shard and cleared before the key leaves, and nobody looks into a shard without the bit: so one bit is
- * one moment, and a reader needs no version here.
+ * its key is in the shard and cleared before the key leaves, and no reader looks into a shard without the bit: so one
+ * bit is one moment, and a reader needs no version here.
  *
- * <p>If keys have become many or few, another array takes over. It is made shard by shard, one each time that a shard is
- * resized, which happens oftener than there are shards until keys have doubled again; a small one is made at once.
+ * <p>If keys have become many or few, another array takes over. It is made shard by shard, one each time that a shard
+ * is resized, which happens oftener than there are shards until keys have doubled again; a small one is made at once.
  *
  * <p>One thread writes; any number ask.
  */
 final class Occupancy {
 
     private static final int LEAST_WORDS = 1 << 9;
+    /** Beyond some 500 million keys it is of less and less use. */
     private static final int MOST_WORDS = 1 << 26;
-    /** What is made at once: some 300 µs. */
+    /** What is made at once: no more work than a few resizes of a shard. */
     static final int FEW_KEYS = 1 << 16;
 
     /** What readers see. */
@@ -48,6 +49,11 @@ final class Occupancy {
         return may;
     }
 
+    /** Brings a key's bit into the cache. @return the bit, for a branch on it would wait for it */
+    int touch(long key) {
+        return bit(words, key);
+    }
+
     // ---- the writer
 
     /** To be called before the key is in its shard. */
@@ -70,7 +76,11 @@ final class Occupancy {
         return next != words && KeyTable.shardOf(key) < shardsInNext;
     }
 
-    /** Begins another array if this one does not fit so many keys. @return whether one is in the making */
+    /**
+     * Begins another array if there are fewer than four or more than 32 bits a key; it has five to ten.
+     *
+     * @return whether one is in the making
+     */
     boolean isChanging(long keys) {
         if (next != words) {
             return true;

@@ -13,11 +13,14 @@ import java.util.concurrent.locks.ReentrantLock;
  * <pre>
  *   WorkerKeys --> Copy (ordinal)               one for each worker, another one after each reload
  *                        |
- *   key --mix--> KeyTable: 1,024 Shards         mixed key -> holder: one ordinal, or the id of
+ *   key --mix--> KeyTable: 512 Shards           mixed key -> holder: one ordinal, or the id of
  *                        |
  *                  HolderSets                   a set of ordinals, kept once for all keys that share it
  * </pre>
- * A key is in the table once, however many workers hold it: a match of all workers costs as many look-ups as there are
+ * Beside the shards, {@link Occupancy} knows of most keys that nobody holds them, and {@link Guesses} where a popular
+ * prefix is likely to end.
+ *
+ * <p>A key is in the table once, however many workers hold it: a match of all workers costs as many look-ups as there are
  * different depths, not as there are workers ({@link PrefixSearch}).
  *
  * <p>A snapshot is loaded under a new ordinal that nobody sees yet. Then {@link VisibleWorkers} is replaced as a whole,

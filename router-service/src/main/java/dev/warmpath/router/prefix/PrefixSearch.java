@@ -17,13 +17,15 @@ import java.util.Arrays;
  *   held by     abc…z              abc…z ab                 ab  nobody                          nobody
  *                 '----- equal -----'     '----- equal -----'      '----------- equal -----------'
  * </pre>
- * Which sets they are costs nothing: they are kept once by {@link HolderSets}, and equal ones are one array. So a search
- * costs as much for a thousand workers as for ten. Where SMG's index keeps runs of blocks with equal holders in a trie,
- * and Dynamo's maps by position, this one keeps neither, and finds a run by its ends alone.
+ * To compare them costs nothing: they are kept once by {@link HolderSets}, and equal ones are one array. So a search
+ * costs as much for a thousand workers as for ten. SMG's index keeps the runs of blocks with equal holders themselves,
+ * in a trie, and Dynamo's keeps maps by position, to which events bring parents or positions; this one keeps keys only,
+ * in far less memory, and finds a run by its ends.
  *
- * <p>A look-up is a cache miss of some 100 ns, and a core can wait for many at once: what a round may ask for is touched
- * before the first of it is read, and a round costs little more than one look-up. First, {@link Guesses} say where runs
- * with several holders ended last time, those of popular prefixes above all: a right guess spares the rounds.
+ * <p>A look-up is a cache miss of 100 to 300 ns, and a core can wait for many at once: what a round may ask for is
+ * touched before the first of it is read, and a round costs little more than one look-up. Most searches are one round:
+ * where nobody holds anything any more is found before by {@link Occupancy} alone, and {@link Guesses} say where runs
+ * with several holders ended last time, those of popular prefixes above all. Both are looked up, neither is believed.
  *
  * <p>An answer is one that a moment of the search could have given for the worker, since the deepest block that it was
  * seen to hold and the one after that are neighbours. A worker that says it is closed and is not gets such an answer
@@ -31,9 +33,9 @@ import java.util.Arrays;
  */
 final class PrefixSearch {
 
-    /** Of a single open run: halving asks for three of seven places. Fifteen would save a round of three, and cost more. */
+    /** Of a single open run: halving asks for three of seven places. */
     private static final int PIECES = 8;
-    /** Of a run whose end nobody holds. */
+    /** Looks at the occupancy are cheap: 23 at a time find an end in 256 blocks in two rounds. Not beyond 32. */
     private static final int OCCUPANCY_PIECES = 24;
     /** Of several open runs together, or of a walk. */
     private static final int PROBES_PER_ROUND = 6;

@@ -39,6 +39,8 @@ final class Shard {
     /** Number of homes. */
     private final int capacity;
     private int size;
+    /** The last place but one has been taken: nobody needs to look there, far from everything else. */
+    private boolean isTailFull;
     private int version;
 
     static {
@@ -175,6 +177,7 @@ final class Shard {
         beginChange();
         move(place, place + 1, gap - place);
         put(place, key, holder);
+        isTailFull |= gap >= places() - 2;
         size++;
         endChange();
     }
@@ -201,7 +204,7 @@ final class Shard {
     /** True if the table has become too full or too empty, and {@link #resized} must take its place. */
     boolean isOutOfShape() {
         return size * 7L > capacity * 5L || size * 25L < capacity * 13L && capacity > SMALLEST_CAPACITY
-                || holderAt(places() - 2) != HolderSets.NONE;
+                || isTailFull;
     }
 
     /** A copy that is five ninths full. */

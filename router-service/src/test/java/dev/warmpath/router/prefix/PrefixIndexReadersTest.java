@@ -100,8 +100,8 @@ class PrefixIndexReadersTest {
     }
 
     /**
-     * A worker whose depth moves by one block at a time. What has been done before a match and what was begun before its
-     * end bound the answer: with nothing between, it is exact.
+     * A worker whose depth moves by one block at a time. What has been done before a match and what was begun before
+     * its end bound the answer: with nothing between, it is exact.
      */
     private final class Walker implements Callable<Integer> {
         final int[] depths;
@@ -150,7 +150,8 @@ class PrefixIndexReadersTest {
                 new Walker(4, false));
         List<Writer> writers = List.of(new Writer(10, 290), new Writer(64, 64));
         try (var threads = Executors.newCachedThreadPool()) {
-            List<Future<Integer>> ends = Stream.concat(walkers.stream(), writers.stream()).map(threads::submit).toList();
+            List<Future<Integer>> ends =
+                    Stream.concat(walkers.stream(), writers.stream()).map(threads::submit).toList();
             Future<Long> reader = threads.submit(() -> {
                 long matches = 0;
                 while (!quiet.get() || matches == 0) {
