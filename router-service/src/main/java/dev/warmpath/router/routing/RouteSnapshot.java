@@ -51,16 +51,21 @@ public record RouteSnapshot(
     /** In their order. */
     private static List<CandidateCost> cheapest(Costs all, int chosen) {
         int[] kept = new int[MAX_KEPT];
+        long[] costs = new long[MAX_KEPT];
         int count = 0;
+        long dearest = Long.MAX_VALUE;
         for (int i = 0; i < all.size(); i++) {
             long cost = all.cost(i);
-            if (i != chosen && (count < MAX_KEPT - 1 || cost < all.cost(kept[count - 1]))) {
-                int place = count < MAX_KEPT - 1 ? count++ : count - 1;
-                while (place > 0 && cost < all.cost(kept[place - 1])) {
+            if (i != chosen && cost < dearest) {
+                int place = Math.min(count, MAX_KEPT - 2);
+                for (; place > 0 && cost < costs[place - 1]; place--) {
                     kept[place] = kept[place - 1];
-                    place--;
+                    costs[place] = costs[place - 1];
                 }
                 kept[place] = i;
+                costs[place] = cost;
+                count = Math.min(count + 1, MAX_KEPT - 1);
+                dearest = count < MAX_KEPT - 1 ? Long.MAX_VALUE : costs[count - 1];
             }
         }
         kept[count] = chosen;
