@@ -54,11 +54,11 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One request is placed and the oldest one ends: matched, weighed, booked, its first token, its end, with so many requests
- * in flight at each worker all the time. Prompts of so many blocks, 64 different ones, each of which a fifth of the
- * workers hold whole; a worker announces nothing that the index does not know. Each cycle is timed by itself (sample
- * time, some 25 ns of it the clock's); with {@code -t 8} eight threads share the router and the requests in flight, and
- * {@code -bm thrpt} counts what they get done.
+ * One request is placed and the oldest one ends: matched, weighed, booked, its first token, its end, with so many
+ * requests in flight at each worker all the time. Prompts of so many blocks, 64 different ones, each of which a fifth
+ * of the workers hold whole; a worker announces nothing that the index does not know. Each cycle is timed by itself
+ * (sample time, some 25 ns of it the clock's); with {@code -t 8} eight threads share the router and the requests in
+ * flight, and {@code -bm thrpt} counts what they get done.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)

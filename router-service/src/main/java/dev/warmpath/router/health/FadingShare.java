@@ -7,7 +7,7 @@ package dev.warmpath.router.health;
  * @param halfLifeNanos in which the share halves when nothing happens
  * @param share         at that moment, 0 to 1
  */
-record FadingShare(double weight, double halfLifeNanos, double share, long atNanos) {
+public record FadingShare(double weight, double halfLifeNanos, double share, long atNanos) {
 
     /** Less is nothing to anybody, and need not be reckoned. */
     private static final double FADED = 1e-6;
@@ -23,11 +23,12 @@ record FadingShare(double weight, double halfLifeNanos, double share, long atNan
 
     /** 0 to 1. */
     double at(long nowNanos) {
-        return hasFaded() ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
+        return share < FADED ? 0 : share * Math.pow(2, -(nowNanos - atNanos) / halfLifeNanos);
     }
 
-    boolean hasFaded() {
-        return share < FADED;
+    /** Whether it is as good as 0, and stays so while nothing happens. */
+    boolean hasFaded(long nowNanos) {
+        return at(nowNanos) < FADED;
     }
 
     FadingShare cleared() {

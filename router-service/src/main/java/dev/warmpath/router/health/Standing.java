@@ -10,8 +10,8 @@ package dev.warmpath.router.health;
  * @param failures      of its last attempts
  * @param refusals      likewise, for lack of room
  * @param suspected     share of its last attempts that may turn out to have failed
- * @param credit        how far to rely on the blocks that it says it holds: 0, or the share of promised tokens that were
- *                      found
+ * @param credit        how far to rely on the blocks that it says it holds: 0, or the share of promised tokens that
+ *                      were found
  */
 public record Standing(boolean isUnreachable, boolean isEjected, long pauseEndNanos, FadingShare failures,
         FadingShare refusals, double suspected, double credit) {
@@ -32,7 +32,7 @@ public record Standing(boolean isUnreachable, boolean isEjected, long pauseEndNa
     }
 
     /** Whether it stands so as long as nothing happens: it takes requests, and nothing fades. */
-    public boolean isSteady() {
-        return !isUnreachable && !isEjected && failures.hasFaded() && refusals.hasFaded();
+    public boolean isSteady(long nowNanos) {
+        return !isUnreachable && !isEjected && failures.hasFaded(nowNanos) && refusals.hasFaded(nowNanos);
     }
 }

@@ -28,7 +28,8 @@ import org.slf4j.LoggerFactory;
  * as failures only when somebody else could do it.
  *
  * <p><b>Trials</b> are requests of clients, one at a time, as {@link dev.warmpath.router.routing.RequestRouter} finds
- * it bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they were.
+ * it bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they
+ * were.
  *
  * <p><b>Probes</b> come from a thread of their own, each second or so: who leaves two in a row unanswered is
  * UNREACHABLE, whatever else is known, until one is answered.

@@ -20,8 +20,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * Beside the shards, {@link Occupancy} knows of most keys that nobody holds them, and {@link Guesses} where a popular
  * prefix is likely to end.
  *
- * <p>A key is in the table once, however many workers hold it: a match of all workers costs as many look-ups as there are
- * different depths, not as there are workers ({@link PrefixSearch}).
+ * <p>A key is in the table once, however many workers hold it: a match of all workers costs as many look-ups as there
+ * are different depths, not as there are workers ({@link PrefixSearch}).
  *
  * <p>A snapshot is loaded under a new ordinal that nobody sees yet. Then {@link VisibleWorkers} is replaced as a whole,
  * which shows the new copy and hides the old one; {@link #sweep} later takes the old ordinal from every key, and only

@@ -20,6 +20,8 @@ final class Booking {
     final long bookedNanos;
     /** Uncached tokens that had to be computed for its first token, its own included; 0 = also had to wait. */
     final long tokensToFirst;
+    /** Of its revision. */
+    final String revision;
     /** Its place among the prompts; null for one without a full block. */
     PromptTrie.@Nullable Node end;
     long pendingTokens;
@@ -34,6 +36,7 @@ final class Booking {
         this.worker = worker;
         this.ledger = ledger;
         this.chain = prompt.chain();
+        this.revision = prompt.model().revision();
         this.promptTokens = prompt.length();
         this.blocks = Math.ceilDiv(promptTokens, prompt.blockSize());
         this.sequences = prompt.choices();

@@ -1,7 +1,5 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
@@ -12,6 +10,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * ended before its first token, its blocks may never have been computed and count no more.
  *
  * <pre>
- *   book --> promised --first token--> doubtful: now and then somebody asks the index --known--> the index's word counts
+ *   book --> promised --first token--> doubtful: the index is asked now and then --known--> its word counts
  *               '--end--> nothing         '--end--> promised for two seconds at most
  * </pre>
  */
@@ -33,21 +32,27 @@ final class Books {
     private static final long LONGEST_EVENT_DELAY_NANOS = 2_000_000_000L;
     /** Bounds memory when events stay away altogether; the oldest give way. */
     private static final int MAX_ENDED = 16_384;
+    /** Of all ended ones, likewise; some 100 MB. */
+    private static final long MAX_ENDED_BLOCKS = 3_000_000;
+    /** In one decision: where the index cannot tell, each costs as much as it has blocks. */
+    private static final int MOST_EXPIRED = 256;
     /** Of doubtful ones that are promised no more, so many at most are passed over at a time. */
     private static final int MOST_PASSED = 32;
     /** More than are booked while somebody decides, unless he was held up. */
-    private static final int LATEST = 16;
+    private static final int LATEST = 256;
 
     private final RouterId self;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
     private final BitSet usedSlots = new BitSet();
-    private final PromptTrie prompts = new PromptTrie();
+    /** By revision: equal keys of two revisions are not equal blocks, and their users not each other's. */
+    private final Map<String, PromptTrie> prompts = new HashMap<>();
     /** By their ends; some are promised no more. */
     private final Deque<Booking> ended = new ArrayDeque<>();
     /** Whose blocks the index should have by now, whoever was asked about longest ago first; likewise. */
     private final Deque<Booking> doubtful = new ArrayDeque<>();
     private final Booking[] latest = new Booking[LATEST];
     private long bookings;
+    private long endedBlocks;
 
     /** @param self as the requests say that go to the workers */
     Books(RouterId self) {
@@ -60,7 +65,6 @@ final class Books {
     synchronized WorkerLedger ledger(FleetWorker worker) {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger == null) {
-            forgetWhoIsGone();
             int slot = usedSlots.nextClearBit(0);
             usedSlots.set(slot);
             ledger = new WorkerLedger(self, slot, worker.blockCount());
@@ -70,7 +74,8 @@ final class Books {
         return ledger;
     }
 
-    private void forgetWhoIsGone() {
+    /** Forgets workers that never come back, with what they had. */
+    synchronized void forgetWhoIsGone() {
         List<FleetWorker> gone = ledgers.keySet().stream().filter(FleetWorker::isGone).toList();
         for (FleetWorker worker : gone) {
             WorkerLedger ledger = ledgers.remove(worker);
@@ -97,12 +102,14 @@ final class Books {
      * @param cachedTokens of its prompt that need not be computed there
      * @param decision     its number
      */
-    synchronized Booking book(FleetWorker worker, TokenizedPrompt prompt, int cachedTokens, long decision, long nowNanos) {
+    synchronized Booking book(FleetWorker worker, TokenizedPrompt prompt, int cachedTokens, long decision,
+            long nowNanos) {
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         var booking = new Booking(worker, ledger, prompt, cachedTokens, hasSlot, nowNanos);
         if (booking.chain.blockCount() > 0) {
-            booking.end = prompts.add(booking.chain, ledger.slot());
+            booking.end = prompts.computeIfAbsent(booking.revision, _ -> new PromptTrie())
+                    .add(booking.chain, ledger.slot());
             booking.isPromised = true;
         }
         ledger.bookings().add(booking);
@@ -124,35 +131,57 @@ final class Books {
         }
     }
 
-    /** @param isKnown whether the index has its blocks, in step with the worker */
-    synchronized void close(Booking booking, boolean isKnown, long nowNanos) {
+    /**
+     * @param isInStep whether the index is, with the worker
+     * @param isKnown  whether it has the prompt's blocks
+     */
+    synchronized void close(Booking booking, boolean isInStep, boolean isKnown, long nowNanos) {
         if (!booking.isRunning) {
             return;
         }
         booking.ledger.hear(booking.worker.heartbeat());
         booking.ledger.close(booking, ownBlocks(booking));
-        boolean mayComeLate = booking.hasFirstToken && booking.isPromised && !isKnown;
+        if (!isInStep && booking.hasFirstToken) {
+            promiseAgain(booking);                                 // whatever the index knew: it may be empty by now
+        }
+        boolean mayComeLate = booking.hasFirstToken && booking.isPromised && !(isInStep && isKnown);
         drop(booking, /* running */ true, booking.isPromised && !mayComeLate);
         if (mayComeLate) {
             booking.closedNanos = nowNanos;
             ended.add(booking);
-            if (ended.size() > MAX_ENDED) {
-                forget(ended.removeFirst(), nowNanos);
+            endedBlocks += booking.chain.blockCount();
+            while (ended.size() > MAX_ENDED || endedBlocks > MAX_ENDED_BLOCKS) {
+                forgetOldest(nowNanos);
             }
         }
+    }
+
+    private void promiseAgain(Booking booking) {
+        if (booking.end != null && !booking.isPromised) {
+            trie(booking).promise(booking.end, booking.ledger.slot());
+            booking.isPromised = true;
+        }
+    }
+
+    private PromptTrie trie(Booking booking) {
+        return Objects.requireNonNull(prompts.get(booking.revision), "a booking keeps its trie");
     }
 
     /** Blocks that only this request holds. */
     private int ownBlocks(Booking booking) {
         int partial = booking.blocks - booking.chain.blockCount();
-        return booking.end == null ? partial : partial + prompts.ownBlocks(booking.end, booking.ledger.slot());
+        return booking.end == null ? partial : partial + trie(booking).ownBlocks(booking.end, booking.ledger.slot());
     }
 
     private void drop(Booking booking, boolean isRunning, boolean isPromised) {
         booking.isRunning &= !isRunning;
         booking.isPromised &= !isPromised;
-        if (booking.end != null) {
-            prompts.drop(booking.end, booking.ledger.slot(), isRunning, isPromised);
+        if (booking.end != null && (isRunning || isPromised)) {
+            PromptTrie trie = trie(booking);
+            trie.drop(booking.end, booking.ledger.slot(), isRunning, isPromised);
+            if (trie.size() == 0) {
+                prompts.remove(booking.revision);
+            }
         }
         if (!booking.isRunning && !booking.isPromised) {
             booking.ledger.bookings().remove(booking);
@@ -163,12 +192,15 @@ final class Books {
 
     /** Forgets promises that are two seconds over; where the index cannot tell, the history remembers them. */
     synchronized void expire(long nowNanos) {
-        while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
-            forget(ended.removeFirst(), nowNanos);
+        for (int i = 0; i < MOST_EXPIRED && !ended.isEmpty()
+                && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS; i++) {
+            forgetOldest(nowNanos);
         }
     }
 
-    private void forget(Booking booking, long nowNanos) {
+    private void forgetOldest(long nowNanos) {
+        Booking booking = ended.removeFirst();
+        endedBlocks -= booking.chain.blockCount();
         if (booking.isPromised) {
             IndexAge age = booking.worker.indexAge(nowNanos);
             if (WorkerLedger.isHistoryRead(age.isInStep(), booking.worker.gradeOf(age))) {
@@ -192,34 +224,38 @@ final class Books {
     }
 
     /** The index has its blocks. */
-    synchronized void isKnown(Booking booking) {
+    synchronized void markKnown(Booking booking) {
         if (booking.isPromised) {
             drop(booking, false, true);
         }
     }
 
-    /** What a prompt shares with the requests of each worker. @param limit blocks to look at, at most the chain's */
-    synchronized void share(BlockHashChain chain, int limit, SharedPrefixes into) {
+    /** What a prompt shares with the requests of each worker. */
+    synchronized void share(TokenizedPrompt prompt, SharedPrefixes into) {
         into.clear(slots());
-        prompts.walk(chain, limit, into);
+        PromptTrie sameRevision = prompts.get(prompt.model().revision());
+        if (sameRevision != null) {
+            sameRevision.walk(prompt.chain(), prompt.reusableBlocks(), into);
+        }
     }
 
     // ---- what workers tell
 
-    /** Takes the last heartbeat in, unless it is known. */
-    void hear(WorkerLedger ledger, @Nullable Heartbeat heartbeat) {
-        if (!ledger.hasHeard(heartbeat)) {
+    /** Takes the worker's last heartbeat in, unless it is known. */
+    void hear(FleetWorker worker, WorkerLedger ledger) {
+        if (!ledger.hasHeard(worker.heartbeat())) {
             synchronized (this) {
-                ledger.hear(heartbeat);
+                ledger.hear(worker.heartbeat());                   // the last one by now, never one before it
             }
         }
     }
 
-    /** @param keepsHistory whether what was sent there while the index cannot tell is of use */
-    synchronized void takeIn(WorkerLedger ledger, @Nullable Heartbeat heartbeat, boolean keepsHistory) {
-        ledger.hear(heartbeat);
-        if (!keepsHistory) {
-            ledger.forgetHistory();
+    /** What was sent there while the index could not tell is of no use any more. */
+    void forgetHistory(WorkerLedger ledger) {
+        if (ledger.hasHistory()) {
+            synchronized (this) {
+                ledger.forgetHistory();
+            }
         }
     }
 

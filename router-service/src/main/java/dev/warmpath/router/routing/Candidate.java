@@ -84,8 +84,8 @@ public record Candidate(
     }
 
     /**
-     * By how much of a usual step, which is its fixed part and five rows like its own, its requests make each step longer
-     * once they draw. Not more than as many times as it has requests.
+     * By how much of a usual step, which is its fixed part and five rows like its own, its requests make each step
+     * longer once they draw. Not more than as many times as it has requests.
      */
     public double rowsOverUsualStep() {
         return rowsOverUsualStep(stepCost, requests, contextTokens);
@@ -115,8 +115,9 @@ public record Candidate(
     }
 
     /**
-     * What the first token waits for, in uncached prompt tokens: those before the request and its own, and a step for each
-     * request that has none yet. It is measured against the time that this takes, so nothing of it is a matter of weights.
+     * What the first token waits for, in uncached prompt tokens: those before the request and its own, and a step for
+     * each request that has none yet. It is measured against the time that this takes, so nothing of it is a matter of
+     * weights.
      */
     public long workTokens(RouteQuery query) {
         double rows = Math.min(MOST_STEP_TOKENS, stepCost.rowTokens(requests, contextTokens));

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.RandomAccess;
 
 /**
- * The candidates of one decision, in columns that are filled anew for the next: a policy that reads these makes no object
- * for any of a thousand workers. To whoever reads on as a list it gives each {@link Candidate} anew when it is asked for
- * it. The columns have the names and meanings of that one's parts.
+ * The candidates of one decision, in columns that are filled anew for the next: a policy that reads these makes no
+ * object for any of a thousand workers. To whoever reads on as a list it gives each {@link Candidate} anew when it is
+ * asked for it. The columns have the names and meanings of that one's parts.
  */
 final class Candidates extends AbstractList<Candidate> implements RandomAccess {
 
@@ -223,7 +223,7 @@ final class Candidates extends AbstractList<Candidate> implements RandomAccess {
         return Candidate.missingSlots(requests[place], maxSequences[place]);
     }
 
-    /** Blocks that have to be freed before it can begin. @param promptBlocks of the prompt, the last, partial one too */
+    /** Blocks that have to be freed before it can begin. @param promptBlocks of the prompt, a partial one too */
     long missingBlocks(int place, int promptBlocks) {
         return Candidate.missingBlocks(promptBlocks, usedBlocks[place], sharedBlocks[place], blockCounts[place]);
     }

@@ -14,9 +14,10 @@ final class Crew {
 
     private static final int NOBODY = -1;
     /** Of as many decisions at the same time; more make arrays of their own. */
-    private static final int MOST_SPARE = 8;
+    private static final int MOST_SPARE = 32;
 
-    private final List<FleetWorker> workers;
+    /** The same ones, in the list that they came in last. */
+    private List<FleetWorker> workers;
     private final FleetWorker[] byPlace;
     private final Books books;
     private final WorkerLedger[] ledgers;
@@ -31,14 +32,18 @@ final class Crew {
         this.books = books;
         this.pressure = pressure;
         this.ledgers = workers.stream().map(books::ledger).toArray(WorkerLedger[]::new);
-        this.placeBySlot = new int[books.slots()];
+        this.placeBySlot = new int[1 + Arrays.stream(ledgers).mapToInt(WorkerLedger::slot).max().orElse(NOBODY)];
         Arrays.fill(placeBySlot, NOBODY);
         for (int place = 0; place < ledgers.length; place++) {
             placeBySlot[ledgers[place].slot()] = place;
         }
     }
 
+    /** The fleet makes all lists anew whenever anything of it changes, of any revision. */
     boolean consistsOf(List<FleetWorker> others) {
+        if (workers != others && workers.equals(others)) {
+            workers = others;
+        }
         return workers == others;
     }
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Deliberation {
 
-    /** Promises that the index is asked about in passing: each decision brings one, and most are known when they end. */
+    /** Promises that the index is asked about in passing: a decision brings one, and most are known when they end. */
     private static final int MOST_DOUBTFUL = 4;
 
     private final Crew crew;
@@ -97,7 +97,7 @@ final class Deliberation {
         draw = chance;
         books.expire(now);
         bookings = books.bookings();
-        books.share(prompt.chain(), prompt.reusableBlocks(), shared);
+        books.share(prompt, shared);
         doubtfulCount = isToBeBooked ? books.doubtful(doubtful) : 0;
         knownCount = 0;
     }
@@ -105,7 +105,7 @@ final class Deliberation {
     /** Tells the books which promises the index has kept. */
     void settle() {
         for (int i = 0; i < knownCount; i++) {
-            books.isKnown(Objects.requireNonNull(doubtful[i]));
+            books.markKnown(Objects.requireNonNull(doubtful[i]));
             doubtful[i] = null;
         }
     }
@@ -120,7 +120,7 @@ final class Deliberation {
         for (long number = bookings; number < books.bookings(); number++) {
             Booking other = books.booking(number);
             int place = other == null ? chosen : crew.placeOf(other);
-            if (place == chosen || other != null && place >= 0
+            if (place == chosen || other != null && place >= 0 && candidates.grade(place) != IndexGrade.LOAD
                     && other.commonBlocks(prompt.chain(), prompt.reusableBlocks()) > candidates.matchedBlocks(place)) {
                 return true;
             }
@@ -175,7 +175,7 @@ final class Deliberation {
                 break;
             }
         }
-        if (usual != usualCost) {
+        if (!usual.equals(usualCost)) {
             usualCost = usual;
             Arrays.fill(rows, null);
         }
@@ -186,7 +186,10 @@ final class Deliberation {
         IndexAge age = worker.indexAge(nowNanos);
         IndexGrade grade = worker.gradeOf(age);
         if (isToBeBooked) {
-            books.takeIn(ledger, heartbeat, WorkerLedger.isHistoryRead(age.isInStep(), grade));
+            books.hear(worker, ledger);
+            if (!WorkerLedger.isHistoryRead(age.isInStep(), grade)) {
+                books.forgetHistory(ledger);
+            }
         }
         Load own = ledger.booked();
         Load others = ledger.loadOfOthers(heartbeat);
@@ -198,8 +201,8 @@ final class Deliberation {
         StepCost told = worker.stepCost();
         candidates.stepCost(place, told == null ? usualCost : told);
         credits[place] = standing.credit();
-        boolean changesWithTime = !age.isInStep() || !standing.isSteady() || !ledger.hasHeard(heartbeat);
-        rows[place] = changesWithTime ? null : new Row(heartbeat, position, standing, own, others);
+        boolean lasts = isToBeBooked && age.isInStep() && standing.isSteady(nowNanos) && ledger.hasHeard(heartbeat);
+        rows[place] = lasts ? new Row(heartbeat, position, standing, own, others) : null;
     }
 
     /** @param announced leading blocks of the prompt that the worker announces */

@@ -36,9 +36,9 @@ import java.util.List;
  * tokens, like all here); a usual step is its fixed part and five such rows. A worker whose rows come to a usual step
  * more is half as fast at everything, and a request that lands there brings a prompt like this one again and again, for
  * its next turn goes where its blocks are: half of the prompt counts. So on a card, whose steps are mostly their fixed
- * part, a chat's stream comes to two or three tokens, and one that has read 30,000 to nine hundred; on processors, which
- * have next to none, to a tenth of the prompt. Without this term everybody stays behind one popular prefix, with one
- * worker.
+ * part, a chat's stream comes to two or three tokens, and one that has read 30,000 to nine hundred; on processors,
+ * which have next to none, to a tenth of the prompt. Without this term everybody stays behind one popular prefix, with
+ * one worker.
  *
  * <p>A worker that is ejected or on trial is left out while anybody else is there; when all are, their cost decides.
  *
@@ -110,8 +110,8 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     }
 
     /**
-     * Of a copy of what others use now, by depth, the part that these others will pay: of u users at h workers that hold
-     * a block, and this one, (u + 1) / (h + 1) share the next copy.
+     * Of a copy of what others use now, by depth, the part that these others will pay: of u users at h workers that
+     * hold a block, and this one, (u + 1) / (h + 1) share the next copy.
      */
     private static double[] sparedShares(RouteQuery query, Candidates candidates) {
         double[] shares = new double[query.uses().size()];
@@ -224,9 +224,10 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
         /**
          * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to
-         * compute this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits
-         * for the first instead of being computed beside it. What those add who have no first token either is the price of
-         * that company, a step each now and a row each later, and not counted. Not so once its running answers weigh.
+         * compute this very prompt, and would have done so as soon as the other one: the second of two equal prompts
+         * waits for the first instead of being computed beside it. What those add who have no first token either is the
+         * price of that company, a step each now and a row each later, and not counted. Not so once its running answers
+         * weigh.
          */
         boolean isAsGood(int one, int cheapest) {
             int fewerBlocks = candidates.matchedBlocks(cheapest) - candidates.matchedBlocks(one);
@@ -247,7 +248,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
                 return holdsAll;
             }
             if (holdsAll && Math.abs(costs[one] - costs[other]) > query.blockSize()) {
-                return costs[one] < costs[other];                  // company is worth a wait only where it is not elsewhere
+                return costs[one] < costs[other];                  // company is worth a wait unless it is elsewhere too
             }
             return candidates.lastChosen(one) < candidates.lastChosen(other);
         }

@@ -41,7 +41,9 @@ final class FleetPressure {
 
     /** A request is about to be placed. @param busyShare as of now, see {@link #busyShare(Candidates, long)} */
     void observe(double busyShare, long nowNanos) {
-        seen = new Seen(busyShare, nowNanos);
+        if (seen.nanos == NEVER || nowNanos - seen.nanos >= 0) {   // else somebody who began later was faster
+            seen = new Seen(busyShare, nowNanos);
+        }
     }
 
     void placed(int cachedTokens, int promptTokens) {

@@ -39,10 +39,6 @@ final class PromptHistory {
         older.clear();
     }
 
-    boolean isEmpty() {
-        return recent.size() == 0;                                 // an older one has a recent one
-    }
-
     /** Leading blocks of the chain that one of the generations knows. */
     int match(BlockHashChain chain, int limit) {
         return Math.max(

@@ -1,6 +1,7 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.event.KeySetDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -8,8 +9,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The prompts of all requests that this router has placed and not done with, at all workers, as one trie: a new prompt
- * learns by one walk what it shares with whom, however many requests there are.
+ * The prompts of all requests of one revision that this router has placed and not done with, at all workers, as a trie:
+ * a new prompt learns by one walk what it shares with whom, in as many steps as others part from it.
  *
  * <pre>
  *   blocks 0 … 40       41 … 63        64 …
@@ -21,12 +22,16 @@ import org.jspecify.annotations.Nullable;
  * are chained: a block's key stands for all blocks before it. Hence one table finds every node by its first key, two
  * stretches that end in the same key are equal throughout, and where two part is found by halving.
  *
- * <p>Nodes point into the chains of the prompts that made them and copy nothing. There are at most two for each request:
- * a node without requests goes, and one whose requests all go on into its only child becomes part of that.
+ * <p>Nodes point into the chains of the prompts that made them and copy nothing. There are at most two for each
+ * request: a node without requests goes, and one whose requests all go on into its only child becomes part of that.
  *
  * <p>The books' monitor guards it.
  */
 final class PromptTrie {
+
+    /** Deeper ones are not looked at: a client that lets prompts part at every block holds nobody up. */
+    private static final int MOST_STEPS = 128;
+    private static final long DEPTH = 0x9e3779b97f4a7c15L;
 
     private final Map<Long, Node> byFirstKey = new HashMap<>();
 
@@ -80,7 +85,7 @@ final class PromptTrie {
     }
 
     /**
-     * Makes room for a prompt, which counts for nothing before {@link #count} says so.
+     * Makes room for a prompt, which counts for nothing yet.
      *
      * @param chain of its full blocks, at least one; not written any more as long as the prompt is here
      * @return where it ends
@@ -90,7 +95,7 @@ final class PromptTrie {
         Node above = null;
         int at = 0;
         while (at < count) {
-            Node node = byFirstKey.get(chain.key(at));
+            Node node = byFirstKey.get(name(chain, at));
             if (node == null) {
                 return append(new Node(chain, at, count, new WorkerCounts()), above);
             }
@@ -104,8 +109,17 @@ final class PromptTrie {
         return above;
     }
 
+    /** Of the node that begins at a block: of that depth, for keys can be made to be equal, if not on one way. */
+    private static long name(BlockHashChain chain, int block) {
+        return KeySetDigest.mix(chain.key(block) + block * DEPTH);
+    }
+
+    private static long name(Node node) {
+        return name(node.chain, node.from);
+    }
+
     private Node append(Node node, @Nullable Node parent) {
-        byFirstKey.put(node.chain.key(node.from), node);
+        byFirstKey.put(name(node), node);
         if (parent != null) {
             parent.adopt(node);
         }
@@ -117,7 +131,7 @@ final class PromptTrie {
         var upper = new Node(node.chain, node.from, at, node.counts.copy());
         upper.running = node.running;
         upper.promised = node.promised;
-        byFirstKey.put(node.chain.key(node.from), upper);
+        byFirstKey.put(name(upper), upper);
         if (node.parent != null) {
             node.parent.replace(node, upper);
         }
@@ -135,8 +149,14 @@ final class PromptTrie {
      */
     Node add(BlockHashChain chain, int slot) {
         Node end = place(chain);
+        end.chain = chain;                                         // that is as long as the node is deep, and no longer
         change(end, slot, 1, 1);
         return end;
+    }
+
+    /** The index knows the blocks of a running request no more. */
+    void promise(Node end, int slot) {
+        change(end, slot, 0, 1);
     }
 
     /** A request runs no more, or the index knows its blocks; one that is neither running nor promised is gone. */
@@ -156,7 +176,7 @@ final class PromptTrie {
             node.running += running;
             node.promised += promised;
             if (node.running == 0 && node.promised == 0) {
-                byFirstKey.remove(node.chain.key(node.from));
+                byFirstKey.remove(name(node));
                 if (node.parent != null) {
                     node.parent.disown(node);
                 }
@@ -171,10 +191,10 @@ final class PromptTrie {
     }
 
     private void join(Node upper, Node lower) {
-        byFirstKey.remove(lower.chain.key(lower.from));
+        byFirstKey.remove(name(lower));
         lower.from = upper.from;
         lower.parent = upper.parent;
-        byFirstKey.put(lower.chain.key(lower.from), lower);
+        byFirstKey.put(name(lower), lower);
         if (upper.parent != null) {
             upper.parent.replace(upper, lower);
         }
@@ -192,8 +212,8 @@ final class PromptTrie {
     /** Notes what a prompt shares with whom. @param limit blocks to look at, at most the chain's */
     void walk(BlockHashChain chain, int limit, SharedPrefixes into) {
         int at = 0;
-        while (at < limit) {
-            Node node = byFirstKey.get(chain.key(at));
+        for (int step = 0; at < limit && step < MOST_STEPS; step++) {
+            Node node = byFirstKey.get(name(chain, at));
             if (node == null) {
                 return;
             }

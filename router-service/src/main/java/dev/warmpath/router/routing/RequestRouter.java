@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Places requests: asks the index and its own books about every ready worker, lets the policy choose, and books the
- * request at the winner before anybody else is placed. So of two equal prompts that arrive together the second finds the
- * first one's blocks counted as held, long before any event says so.
+ * request at the winner. So of two equal prompts that arrive together the second finds the first one's blocks counted
+ * as held, long before any event says so.
  *
  * <p>The heartbeat knows what the books do not, the work that other routers gave: the worker tells whose its requests
  * are, see {@link WorkerLedger#loadOfOthers}. The last one counts as it is, for a worker that several routers use sends
@@ -51,8 +51,8 @@ import org.slf4j.LoggerFactory;
  * ejected workers together have one.
  *
  * <p>Safe for use by several threads, which think at the same time: a lock is held while the books are read, and again
- * while the choice is booked, a microsecond each. What others have booked in between is looked at then: if it went to the
- * chosen worker, or brings a worker more of this prompt than was counted, the request is thought about again.
+ * while the choice is booked, a microsecond each. What others have booked in between is looked at then: if it went to
+ * the chosen worker, or brings a worker more of this prompt than was counted, the request is thought about again.
  * <pre>
  *   look    lock   what the prompt shares with requests in flight
  *   weigh          the index is asked, then every worker's numbers are read, then the policy
@@ -85,8 +85,8 @@ public final class RequestRouter {
     private final RandomGenerator random;
     private final LongSupplier nanoTime;
     private final Books books;
-    /** By revision of a model, each of which has workers of its own; those that came first give way to too many. */
-    private final Map<String, OneRevision> revisions = new LinkedHashMap<>() {
+    /** By revision of a model, each of which has workers of its own; those that were used longest ago give way to too many. */
+    private final Map<String, OneRevision> revisions = new LinkedHashMap<>(16, 0.75f, /* by last use */ true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, OneRevision> eldest) {
             return size() > MAX_REVISIONS;
@@ -105,8 +105,14 @@ public final class RequestRouter {
         @Nullable Crew crew;
     }
 
-    /** What is to become of one request. @param isFirstTry whether nobody has failed it yet */
-    private record Task(TokenizedPrompt prompt, List<FleetWorker> workers, LeftOut leftOut, boolean isFirstTry) {}
+    /**
+     * What is to become of one request.
+     *
+     * @param isWhole    whether these are all ready workers of the revision
+     * @param isFirstTry whether nobody has failed it yet
+     */
+    private record Task(TokenizedPrompt prompt, List<FleetWorker> workers, boolean isWhole, LeftOut leftOut,
+            boolean isFirstTry) {}
 
     /** A decision that is thought through. @param shadow what the other policy says of it, or null */
     private record Thought(Deliberation by, double busyShare, RouteQuery query, RoutingPolicy policy, Choice choice,
@@ -146,7 +152,7 @@ public final class RequestRouter {
         if (ready.able().isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
-        return explain(new Task(prompt, ready.able(), leftOut, /* isFirstTry */ true));
+        return explain(new Task(prompt, ready.able(), ready.unable().isEmpty(), leftOut, /* isFirstTry */ true));
     }
 
     /**
@@ -160,17 +166,14 @@ public final class RequestRouter {
         if (ready.isEmpty()) {
             return Integer.MAX_VALUE;
         }
-        Crew crew;
-        synchronized (books) {
-            crew = crew(model, ready);
-        }
+        Crew crew = crew(model, ready, /* isWhole */ true);
         long now = nanoTime.getAsLong();
         var ofHealthy = new Room();
         var ofAll = new Room();
         for (int place = 0; place < ready.size(); place++) {
             FleetWorker worker = ready.get(place);
             WorkerLedger ledger = crew.ledger(place);
-            books.hear(ledger, worker.heartbeat());
+            books.hear(worker, ledger);
             ofAll.add(worker, ledger);
             if (worker.health().state(now) == HealthState.HEALTHY) {
                 ofHealthy.add(worker, ledger);
@@ -215,7 +218,7 @@ public final class RequestRouter {
     /**
      * Chooses a worker and books the request there.
      *
-     * @param prompt            read only during the call
+     * @param prompt            its chain is kept until the request is over, and a moment longer
      * @param excludedWorkerIds those that failed this request already
      */
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
@@ -237,7 +240,8 @@ public final class RequestRouter {
             return new RouteResult.Unplaced(new NoWorker(
                     ready.able().isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
-        return place(new Task(prompt, workers, leftOut, excludedWorkerIds.isEmpty()));
+        boolean isWhole = ready.unable().isEmpty() && excludedWorkerIds.isEmpty();
+        return place(new Task(prompt, workers, isWhole, leftOut, excludedWorkerIds.isEmpty()));
     }
 
     /** The ready workers, by whether they would answer as the request wants. */
@@ -289,24 +293,31 @@ public final class RequestRouter {
 
     /** @param isToBeBooked false: it is only asked what would be, and nothing changes */
     private Deliberation look(Task task, boolean isToBeBooked) {
+        Crew crew = crew(task.prompt.model(), task.workers, task.isWhole);
         synchronized (books) {
-            Deliberation by = crew(task.prompt.model(), task.workers).take();
+            Deliberation by = crew.take();
             by.look(task.prompt, isToBeBooked, nextDraw, nanoTime.getAsLong());
             nextDraw = isToBeBooked ? random.nextLong() : nextDraw;
             return by;
         }
     }
 
-    /** Of all ready workers it is kept; whoever goes without some of them pays for an own one. */
-    private Crew crew(ServedModel model, List<FleetWorker> workers) {
-        OneRevision revision = revisions.computeIfAbsent(model.revision(), _ -> new OneRevision());
-        Crew known = revision.crew;
-        if (known != null && known.consistsOf(workers)) {
-            return known;
+    /** That of all ready workers is kept; whoever goes without some of them pays for an own one, outside of the lock. */
+    private Crew crew(ServedModel model, List<FleetWorker> workers, boolean isWhole) {
+        OneRevision revision;
+        synchronized (books) {
+            revision = revisions.computeIfAbsent(model.revision(), _ -> new OneRevision());
+            Crew known = revision.crew;
+            if (known != null && isWhole && known.consistsOf(workers)) {
+                return known;
+            }
         }
+        books.forgetWhoIsGone();
         var crew = new Crew(workers, books, revision.pressure);
-        if (workers == fleet.workers(model)) {
-            revision.crew = crew;
+        if (isWhole) {
+            synchronized (books) {
+                revision.crew = crew;
+            }
         }
         return crew;
     }
@@ -385,7 +396,8 @@ public final class RequestRouter {
         pressure.placed(decision.cachedTokens(), task.prompt.length());
         stands(thought);
         FleetWorker worker = tried == null ? task.workers.get(thought.choice.chosen()) : tried;
-        Booking booking = books.book(worker, task.prompt, decision.cachedTokens(), decisions, by.nowNanos());
+        Booking booking = books.book(worker, task.prompt, decision.cachedTokens(), decisions,
+                nanoTime.getAsLong());
         return new Placed(task.prompt, decision, worker, new InFlightRequest(this, booking));
     }
 
@@ -450,7 +462,9 @@ public final class RequestRouter {
 
     void close(Booking booking) {
         long now = nanoTime.getAsLong();
-        books.close(booking, booking.isIn(index, now), now);       // asked before: the monitor is everybody's
+        boolean isInStep = booking.worker.indexAge(now).isInStep();
+        boolean isKnown = booking.isIn(index, now);                // asked before: the monitor is everybody's
+        books.close(booking, isInStep, isKnown, now);
     }
 
     /** Requests of this router that are placed and not closed, over all workers. */

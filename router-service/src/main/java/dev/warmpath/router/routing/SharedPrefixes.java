@@ -61,7 +61,7 @@ final class SharedPrefixes {
         count++;
     }
 
-    /** Deepest first, each depth at which somebody's share ends; of more than are told apart, those that are deepest. */
+    /** Deepest first, each depth at which somebody's share ends; of too many to be told apart the deepest. */
     List<PrefixUse> uses() {
         List<PrefixUse> uses = new ArrayList<>(Math.min(count, MOST_TOLD));
         int deeper = 0;

@@ -58,7 +58,7 @@ final class WorkerCounts {
         return place < listed ? running[place] : 0;
     }
 
-    /** Notes for every worker with any requests, running or promised, how deep they share a prompt: deeper than before. */
+    /** Notes for every worker with requests, running or promised, how deep they share a prompt: deeper than before. */
     void reach(int blocks, int[] runningBlocks, int[] promisedBlocks) {
         if (slots.length > 0) {
             for (int i = 0; i < listed; i++) {

@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this router has in flight at one worker, in numbers, and what others have there. The books' monitor guards it; the
- * numbers are read without, each load as a whole.
+ * What this router has in flight at one worker, in numbers, and what others have there. The books' monitor guards it;
+ * the numbers are read without, each load as a whole.
  *
  * <p>While the index is not in step with the worker, its word does not count here: what this router has sent there goes
  * into a history. That ends when the index is in step again, or when nothing but load counts ({@link IndexGrade#LOAD})
@@ -80,8 +80,8 @@ final class WorkerLedger {
 
     /** @param ownBlocks that only this request holds */
     void book(Booking booking, int ownBlocks, long decision) {
+        lastChosen = decision;                                     // first: who sees the new load sees this, too
         booked = booked.plus(booking.pendingTokens, 1, booking.sequences, ownBlocks, booking.contextTokens());
-        lastChosen = decision;
     }
 
     /** @param isTimed false: how long it took tells nothing of the worker */
@@ -172,8 +172,8 @@ final class WorkerLedger {
     /**
      * What the worker has less what it has of this router, as it saw it: a request that is still under way there hides
      * nothing, and one that has ended since does not look like another router's. Blocks have several holders and are
-     * not told apart, nor are contexts; what is beyond that booked here is taken for others'. Likewise all that a worker
-     * has which tells no routers apart, or so many that this one may be one too many.
+     * not told apart, nor are contexts; what is beyond that booked here is taken for others'. Likewise all that a
+     * worker has which tells no routers apart, or so many that this one may be one too many.
      */
     private Load ofOthers(Heartbeat heartbeat) {
         Load all = reported(heartbeat);

@@ -16,26 +16,30 @@ class FleetPressureTest {
     private final FleetPressure pressure = new FleetPressure();
 
     private void observe(List<Candidate> workers, long nowNanos) {
-        pressure.observe(pressure.busyShare(Candidates.of(workers), nowNanos), nowNanos);
+        pressure.observe(busyShare(workers, nowNanos), nowNanos);
+    }
+
+    private double busyShare(List<Candidate> workers, long nowNanos) {
+        return pressure.busyShare(Candidates.of(workers), nowNanos);
     }
 
     @Test
     void a_fleet_that_stays_half_busy_is_taken_for_so_after_some_seconds() {
         observe(HALF_BUSY, 0);
-        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 0)).as("for no time yet").isZero();
+        assertThat(busyShare(HALF_BUSY, 0)).as("for no time yet").isZero();
 
         observe(HALF_BUSY, 2 * SECOND);
-        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
+        assertThat(busyShare(HALF_BUSY, 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
         observe(HALF_BUSY, 20 * SECOND);
-        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), 20 * SECOND)).isCloseTo(0.5, within(1e-3));
-        assertThat(pressure.busyShare(Candidates.of(IDLE), 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
+        assertThat(busyShare(HALF_BUSY, 20 * SECOND)).isCloseTo(0.5, within(1e-3));
+        assertThat(busyShare(IDLE, 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
     }
 
     @Test
     void asking_changes_nothing() {
         observe(HALF_BUSY, 0);
 
-        assertThat(pressure.busyShare(Candidates.of(HALF_BUSY), SECOND)).isEqualTo(pressure.busyShare(Candidates.of(HALF_BUSY), SECOND));
+        assertThat(busyShare(HALF_BUSY, SECOND)).isEqualTo(busyShare(HALF_BUSY, SECOND));
     }
 
     @Test
@@ -49,7 +53,8 @@ class FleetPressureTest {
 
     @Test
     void workers_that_get_no_requests_are_no_measure() {
-        List<Candidate> withEjected = List.of(worker(10), worker(0, HealthState.EJECTED), worker(0, HealthState.EJECTED));
+        List<Candidate> withEjected =
+                List.of(worker(10), worker(0, HealthState.EJECTED), worker(0, HealthState.EJECTED));
         observe(withEjected, 0);
         observe(withEjected, 60 * SECOND);
 

@@ -200,6 +200,40 @@ class RequestRouterTest extends TwoWorkers {
     }
 
     @Test
+    void what_runs_and_was_known_counts_no_more_once_the_index_has_lost_it() {
+        int[] tokens = randomTokens(100);
+        Placed running = place(tokens);
+        running.inFlight().firstToken();
+        compute(running.worker(), tokens);
+        serveElsewhere();                                          // which has seen that the index knows it
+        assertThat(explain(tokens).matchedBlocks()).isEqualTo(6);
+
+        forgetAll(running.worker());
+        assertThat(explain(tokens).matchedBlocks()).isZero();
+    }
+
+    /** Seen in step by who only asks, then out of step again: what was sent there half a minute ago is no history. */
+    @Test
+    void asking_does_not_keep_a_history_that_a_decision_would_have_forgotten() {
+        for (boolean curious : new boolean[] {false, true}) {
+            now = 0;
+            two_workers_are_there_anew();
+            int[] tokens = randomTokens(100);
+            hear(a, 1);
+            finish(place(tokens, Set.of("b")));
+            now += 2_000_000_001L;
+            assertThat(explain(tokens).matchedBlocks()).as("the history").isEqualTo(6);
+            hear(a, 0);                                            // in step again
+            ask(curious, tokens);
+            serveElsewhere();
+            hear(a, 1);
+            now += 2_000_000_001L;
+
+            assertThat(explain(tokens).matchedBlocks()).isZero();
+        }
+    }
+
+    @Test
     void blocks_whose_events_never_come_are_forgotten_after_two_seconds() {
         int[] tokens = randomTokens(100);
         finish(place(tokens));

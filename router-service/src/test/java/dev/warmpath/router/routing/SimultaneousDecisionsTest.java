@@ -38,6 +38,108 @@ class SimultaneousDecisionsTest extends TwoWorkers {
         }
     }
 
+    // ---- exactly in between: the policy is asked, and before it answers somebody else books
+
+    @Test
+    void what_others_book_at_the_chosen_worker_meanwhile_is_thought_about_again() {
+        var policy = new Interrupted(() -> placed(randomTokens(320)));      // to the same idle worker, if nobody looked
+        Placed late = (Placed) of(policy).route(prompt(randomTokens(320)), Set.of());
+
+        assertThat(policy.asked).as("one, the other, and the one again").isEqualTo(3);
+        assertThat(late.worker()).isNotSameAs(policy.between.getFirst().worker());
+    }
+
+    @Test
+    void what_others_bring_of_the_prompt_meanwhile_is_thought_about_again() {
+        int[] tokens = randomTokens(320);
+        var policy = new Interrupted(() -> placed(tokens));
+        Placed late = (Placed) of(policy).route(prompt(tokens), Set.of("a"));
+        assertThat(late.worker()).as("the other one may go to a, where this one must not").isSameAs(b);
+        late.inFlight().close();
+
+        var again = new Interrupted(() -> placed(tokens));
+        Placed second = (Placed) of(again).route(prompt(tokens), Set.of());
+        assertThat(second.worker()).isSameAs(again.between.getFirst().worker());
+        assertThat(second.decision().cachedTokens()).isEqualTo(304);
+    }
+
+    /** Nothing in common, and to the other worker: it would have changed nothing. */
+    @Test
+    void what_others_book_elsewhere_of_something_else_meanwhile_is_no_reason_to_think_again() {
+        var policy = new Interrupted(() -> placed(randomTokens(32), Set.of("a")));
+        Placed late = (Placed) of(policy).route(prompt(randomTokens(320)), Set.of("b"));
+
+        assertThat(late.worker()).isSameAs(a);
+        assertThat(policy.asked).isEqualTo(2);
+    }
+
+    /** Whoever is overtaken twice holds everybody else up the third time: the policy is not interrupted then. */
+    @Test
+    void who_is_overtaken_every_time_decides_in_the_end() {
+        var policy = new Interrupted(() -> {
+            for (int i = 0; i < 300; i++) {
+                placed(randomTokens(32)).inFlight().close();
+            }
+        });
+        policy.timesLeft = 2;
+        Placed late = (Placed) of(policy).route(prompt(randomTokens(320)), Set.of());
+
+        assertThat(policy.asked).isEqualTo(2 * 301 + 1);
+        late.inFlight().close();
+        assertThat(interrupted.inFlight()).isZero();
+    }
+
+    private RequestRouter interrupted = router;
+
+    private RequestRouter of(RoutingPolicy policy) {
+        interrupted = new RequestRouter(fleet, index, policy, () -> now, new RouterId("self"));
+        return interrupted;
+    }
+
+    private Placed placed(int[] tokens) {
+        return placed(tokens, Set.of());
+    }
+
+    private Placed placed(int[] tokens, Set<String> excluded) {
+        Placed placed = (Placed) interrupted.route(prompt(tokens), excluded);
+        between.add(placed);
+        return placed;
+    }
+
+    private final List<Placed> between = new ArrayList<>();
+
+    /** Lets somebody else place requests while it thinks, the first time that it is asked. */
+    private final class Interrupted implements RoutingPolicy {
+        final RoutingPolicy policy = new ExpectedFirstToken();
+        final List<Placed> between = SimultaneousDecisionsTest.this.between;
+        final Runnable others;
+        int timesLeft = 1;
+        int asked;
+        private boolean isInterrupted;
+
+        Interrupted(Runnable others) {
+            this.others = others;
+            between.clear();
+        }
+
+        @Override
+        public PolicyName name() {
+            return policy.name();
+        }
+
+        @Override
+        public Choice choose(RouteQuery query, List<Candidate> candidates) {
+            asked++;
+            Choice choice = policy.choose(query, candidates);
+            if (!isInterrupted && timesLeft-- > 0) {
+                isInterrupted = true;
+                others.run();
+                isInterrupted = false;
+            }
+            return choice;
+        }
+    }
+
     /** Each pair is placed by two threads, and ended before the next. */
     private List<List<Placed>> pairs(int count, boolean equal) throws Exception {
         List<List<Placed>> pairs = new ArrayList<>();
@@ -116,6 +218,9 @@ class SimultaneousDecisionsTest extends TwoWorkers {
 
         assertThat(router.inFlight()).isZero();
         now += 2_000_000_001L;
+        for (int i = 0; i < 64; i++) {                             // each forgets 256 of 16,384 at most
+            explain(prompts.getFirst());
+        }
         for (CandidateCost each : explain(prompts.getFirst())) {
             Candidate candidate = each.candidate();
             assertThat(candidate.requests()).isZero();
