@@ -85,7 +85,7 @@ public final class RequestRouter {
     private final RandomGenerator random;
     private final LongSupplier nanoTime;
     private final Books books;
-    /** By revision of a model, each of which has workers of its own; those that were used longest ago give way to too many. */
+    /** By revision of a model, each of which has workers of its own; those not used for longest give way to many. */
     private final Map<String, OneRevision> revisions = new LinkedHashMap<>(16, 0.75f, /* by last use */ true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, OneRevision> eldest) {
@@ -302,7 +302,7 @@ public final class RequestRouter {
         }
     }
 
-    /** That of all ready workers is kept; whoever goes without some of them pays for an own one, outside of the lock. */
+    /** That of all ready workers is kept; who goes without some of them pays for an own one, outside of the lock. */
     private Crew crew(ServedModel model, List<FleetWorker> workers, boolean isWhole) {
         OneRevision revision;
         synchronized (books) {

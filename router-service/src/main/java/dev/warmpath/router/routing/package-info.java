@@ -3,8 +3,8 @@
  * pure, candidates in, {@link dev.warmpath.router.routing.Choice} with every term out;
  * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
  * requests that this router has in flight ({@code Books}: by worker in {@code WorkerLedger}s, by prompt in a
- * {@code PromptTrie}), and reserves the winner's place. One decision is a {@code Deliberation}, between the workers of a
- * {@code Crew}; its {@code Candidates} are columns. What is placed is a
+ * {@code PromptTrie}), and reserves the winner's place. One decision is a {@code Deliberation}, between the workers of
+ * a {@code Crew}; its {@code Candidates} are columns. What is placed is a
  * {@link dev.warmpath.router.routing.TokenizedPrompt}, the one form of a prompt from the tokenizer to the worker;
  * {@link dev.warmpath.router.routing.RecentChains} hashes it, what is new in it since the conversation's last turn.
  * <p>The policy is {@link dev.warmpath.router.routing.ExpectedFirstToken} unless settings say otherwise; those of other
