@@ -222,6 +222,9 @@ final class PrefixSearch {
         if (end - 1 > places[at]) {
             insert(at + 1, end - 1, last);
         }
+        if (last == HolderSets.NOBODY && isOpen(at)) {
+            halve(at);                                             // the keys are there, for nobody who counts
+        }
     }
 
     /** Ends a run by halving, whose next three questions are touched together, unless there are others between. */
