@@ -52,7 +52,6 @@ public final class PrefixIndex {
      * keep everybody out for as long as it likes.
      */
     final ReentrantLock writing = new ReentrantLock(/* fair */ true);
-    private final long[] mixedKeys = new long[KEYS_PER_LOCK];
 
     /**
      * What is in the index.
@@ -162,15 +161,7 @@ public final class PrefixIndex {
 
     /** Adds keys to a copy that no match sees, in any order; stops once the copy has more than {@code limit}. */
     void load(Copy copy, long[] keys, int limit) {
-        long[] mixed = keys.length < WORTH_SORTING ? mixed(keys) : KeyTable.byShard(mixed(keys));
-        for (int from = 0; from < mixed.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
-            writing.lock();
-            try {
-                addSome(copy, mixed, from, Math.min(mixed.length, from + KEYS_PER_LOCK), limit);
-            } finally {
-                writing.unlock();
-            }
-        }
+        addMixed(copy, keys.length < WORTH_SORTING ? mixed(keys) : KeyTable.byShard(mixed(keys)), limit);
     }
 
     private static long[] mixed(long[] keys) {
@@ -183,10 +174,14 @@ public final class PrefixIndex {
 
     /** Adds keys in their order; stops once the copy has more than {@code limit}. */
     void add(Copy copy, long[] keys, int limit) {
-        for (int from = 0; from < keys.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
+        addMixed(copy, mixed(keys), limit);
+    }
+
+    private void addMixed(Copy copy, long[] mixed, int limit) {
+        for (int from = 0; from < mixed.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
             writing.lock();
             try {
-                addSome(copy, mixedKeys, 0, mix(keys, from), limit);
+                addSome(copy, mixed, from, Math.min(mixed.length, from + KEYS_PER_LOCK), limit);
             } finally {
                 writing.unlock();
             }
@@ -195,23 +190,15 @@ public final class PrefixIndex {
 
     /** Removes keys in their order. */
     void remove(Copy copy, long[] keys) {
-        for (int from = 0; from < keys.length; from += KEYS_PER_LOCK) {
+        long[] mixed = mixed(keys);
+        for (int from = 0; from < mixed.length; from += KEYS_PER_LOCK) {
             writing.lock();
             try {
-                removeSome(copy, mix(keys, from));
+                removeSome(copy, mixed, from, Math.min(mixed.length, from + KEYS_PER_LOCK));
             } finally {
                 writing.unlock();
             }
         }
-    }
-
-    /** Mixes the next keys. @return how many */
-    private int mix(long[] keys, int from) {
-        int count = Math.min(KEYS_PER_LOCK, keys.length - from);
-        for (int i = 0; i < count; i++) {
-            mixedKeys[i] = KeySetDigest.mix(keys[from + i]);
-        }
-        return count;
     }
 
     /** Nothing to a copy that may be swept already. */
@@ -231,17 +218,17 @@ public final class PrefixIndex {
         copy.set(size, digest);
     }
 
-    private void removeSome(Copy copy, int count) {
+    private void removeSome(Copy copy, long[] mixed, int from, int to) {
         if (copy.isRetired()) {
             return;
         }
-        table.touch(mixedKeys, 0, count);
+        table.touch(mixed, from, to);
         int size = copy.size();
         long digest = copy.digest();
-        for (int i = 0; i < count; i++) {
-            if (table.remove(mixedKeys[i], copy.ordinal())) {
+        for (int i = from; i < to; i++) {
+            if (table.remove(mixed[i], copy.ordinal())) {
                 size--;
-                digest -= mixedKeys[i];
+                digest -= mixed[i];
             }
         }
         copy.set(size, digest);

@@ -58,6 +58,6 @@ final class Booking {
     /** Leading blocks of the prompt that are this one's, too. @param limit at most the prompt's full ones */
     int commonBlocks(BlockHashChain prompt, int limit) {
         int most = Math.min(limit, chain.blockCount());
-        return most == 0 || chain.key(0) != prompt.key(0) ? 0 : PromptTrie.common(chain, prompt, 1, most);
+        return most == 0 || chain.key(0) != prompt.key(0) ? 0 : LeadingBlocks.common(chain, prompt, 1, most);
     }
 }

@@ -87,10 +87,6 @@ public record Candidate(
      * By how much of a usual step, which is its fixed part and five rows like its own, its requests make each step
      * longer once they draw. Not more than as many times as it has requests.
      */
-    public double rowsOverUsualStep() {
-        return rowsOverUsualStep(stepCost, requests, contextTokens);
-    }
-
     static double rowsOverUsualStep(StepCost stepCost, int requests, long contextTokens) {
         double rows = stepCost.rowsMicros(requests, contextTokens);
         return rows == 0 || requests == 0 ? 0 : rows / (stepCost.stepMicros() + FEW_STREAMS * rows / requests);

@@ -99,7 +99,7 @@ final class PromptTrie {
             if (node == null) {
                 return append(new Node(chain, at, count, new WorkerCounts()), above);
             }
-            int common = common(chain, node.chain, at + 1, Math.min(count, node.to));
+            int common = LeadingBlocks.common(chain, node.chain, at + 1, Math.min(count, node.to));
             above = common < node.to ? split(node, common) : node;
             at = common;
         }
@@ -217,7 +217,7 @@ final class PromptTrie {
             if (node == null) {
                 return;
             }
-            int common = common(chain, node.chain, at + 1, Math.min(limit, node.to));
+            int common = LeadingBlocks.common(chain, node.chain, at + 1, Math.min(limit, node.to));
             node.counts.reach(common, into.running(), into.promised());
             into.add(common, node.running);
             if (common < node.to) {
@@ -225,29 +225,6 @@ final class PromptTrie {
             }
             at = common;
         }
-    }
-
-    /**
-     * How many leading blocks two chains have in common: one question if all, a few where they part.
-     *
-     * @param known that they have, at least 1
-     * @param limit blocks to look at
-     */
-    static int common(BlockHashChain one, BlockHashChain other, int known, int limit) {
-        if (one.key(limit - 1) == other.key(limit - 1)) {
-            return limit;
-        }
-        int same = known;
-        int different = limit;
-        while (different - same > 1) {
-            int middle = (same + different) >>> 1;
-            if (one.key(middle - 1) == other.key(middle - 1)) {
-                same = middle;
-            } else {
-                different = middle;
-            }
-        }
-        return same;
     }
 
     /** Nodes, for tests. */
