@@ -23,17 +23,18 @@ record Call(Installation installation, Ending ending) {
     }
 
     /**
-     * What runs a service's program that looks at something and ends. It is built if that is needed, which is told
-     * aside: the program's output may be for other programs.
+     * What runs a program that looks at something and ends. It is built if that is needed, which is told aside: the
+     * program's output may be for other programs.
      *
-     * @param heap as {@code -Xmx} has it
+     * @param heap a flag of the JVM
      */
     List<String> command(Service service, List<String> flags, String heap, List<String> arguments) throws IOException {
         try (var progress = Progress.aside()) {
-            new Build(installation, programs(), progress).ifNeeded();
+            new Build(installation, programs(), progress)
+                    .ifNeeded(Service.FLEET.contains(service) ? Service.FLEET : List.of(service));
         }
         List<String> all = new ArrayList<>(flags);
-        all.add("-Xmx" + heap);
+        all.add(heap);
         return service.command(installation, all, arguments);
     }
 

@@ -91,6 +91,6 @@ final class DoctorCommand implements Callable<Integer> {
         Map<String, String> environment = new HashMap<>(call.installation().environment());
         environment.put("WARMPATH_LAUNCHER", "yes");
         return call.programs().with(environment).show(
-                call.command(Service.WORKER, Service.commonFlags(), "512m", arguments));
+                call.command(Service.WORKER, Service.commonFlags(), "-Xmx512m", arguments));
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.cli;
 import dev.warmpath.cli.build.Build;
 import dev.warmpath.cli.build.Programs;
 import dev.warmpath.cli.build.Progress;
+import dev.warmpath.cli.build.Service;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.LogTail;
 import java.io.IOException;
@@ -69,7 +70,7 @@ final class ImagesCommand implements Callable<Integer> {
         }
         call.installation().makeFolders();
         try (var progress = isJson ? Progress.aside() : Progress.here()) {
-            new Build(call.installation(), programs, progress).ifNeeded();
+            new Build(call.installation(), programs, progress).ifNeeded(Service.FLEET);
             if (withCuda && !Files.exists(call.installation().home().resolve(KERNELS))) {
                 throw new CommandException("there are no kernels for --cuda: they are compiled where nvcc is; "
                         + "docs/operations.md, On a GPU");

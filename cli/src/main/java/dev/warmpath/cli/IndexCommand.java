@@ -60,6 +60,6 @@ final class IndexCommand implements Callable<Integer> {
             arguments.add("--json");
         }
         return call.programs().with(environment).show(
-                call.command(Service.ROUTER, Service.ROUTER.flags(), "512m", arguments));
+                call.command(Service.ROUTER, Service.ROUTER.flags(), "-Xmx512m", arguments));
     }
 }

@@ -58,7 +58,7 @@ final class KeyCommand implements Callable<Integer> {
         if (tokens != null) {
             arguments.addAll(List.of("--tokens-per-minute", tokens));
         }
-        List<String> command = call.command(Service.ROUTER, Service.ROUTER.flags(), "64m", arguments);
+        List<String> command = call.command(Service.ROUTER, Service.ROUTER.flags(), "-Xmx64m", arguments);
         if (!isJson) {
             return call.programs().show(command);
         }

@@ -52,6 +52,7 @@ public final class Warmpath implements Runnable {
     /** All commands. */
     static CommandLine commandLine(Call call) {
         var verify = new CommandLine(new VerifyCommand(call)).setUnmatchedOptionsArePositionalParams(true);
+        var plan = new CommandLine(new PlanCommand(call)).setUnmatchedOptionsArePositionalParams(true);
         var commandLine = new CommandLine(new Warmpath())
                 .addSubcommand(new UpCommand(call))
                 .addSubcommand(new StatusCommand(call))
@@ -60,6 +61,7 @@ public final class Warmpath implements Runnable {
                 .addSubcommand(new DownCommand(call));
         LookCommands.all(call.installation()).forEach(commandLine::addSubcommand);
         commandLine.addSubcommand(new BenchCommand(call.installation()))
+                .addSubcommand(plan)
                 .addSubcommand(new DoctorCommand(call))
                 .addSubcommand(new IndexCommand(call))
                 .addSubcommand(new KeyCommand(call))
@@ -69,10 +71,17 @@ public final class Warmpath implements Runnable {
                 .addSubcommand(new CompletionCommand(call.installation()))
                 .addSubcommand(new HelpCommand());
         commandLine.getCommandSpec().usageMessage().footer(FOOTER);
-        verify.getCommandSpec().remove(verify.getCommandSpec().findOption("-V"));           // Maven has one, too
+        remove(verify, "-V");                                                              // Maven has one, too
+        remove(plan, "-V", "-h");                                                          // and so has the planner
         return commandLine.setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))
                 .setCaseInsensitiveEnumValuesAllowed(true);
+    }
+
+    private static void remove(CommandLine command, String... options) {
+        for (String option : options) {
+            command.getCommandSpec().remove(command.getCommandSpec().findOption(option));
+        }
     }
 
     /** Without a command: what there is. */

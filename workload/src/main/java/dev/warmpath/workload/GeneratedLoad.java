@@ -2,8 +2,12 @@ package dev.warmpath.workload;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -143,6 +147,25 @@ public enum GeneratedLoad {
 
     /** Tokens of a piece. */
     public static final int PIECE = 16;
+
+    private static final Map<String, GeneratedLoad> BY_NAME = byName();
+
+    /** All, by the names that commands know them by: those of the hit-rate table, and the others' own. */
+    public static Map<String, GeneratedLoad> named() {
+        return BY_NAME;
+    }
+
+    private static Map<String, GeneratedLoad> byName() {
+        Map<String, GeneratedLoad> named = new TreeMap<>();
+        for (GeneratedLoad load : values()) {
+            named.put(load.name().toLowerCase(Locale.ROOT).replace('_', '-'), load);
+        }
+        named.put("multi-turn", named.remove("conversations"));
+        named.put("rag", named.remove("documents"));
+        named.put("code-completion", named.remove("completion"));
+        named.put("random", named.remove("unique"));
+        return Collections.unmodifiableMap(named);
+    }
 
     abstract Session session(Drawing drawing, long startMicros);
 

@@ -10,13 +10,10 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +27,6 @@ final class Load {
 
     static final String USUAL = "chatbot";
     private static final int LOOKED_AT = 256;
-    /** The hit-rate table's six under its names; the others under their own. */
-    private static final Map<String, GeneratedLoad> NAMED = named();
 
     private final String name;
     private final boolean ends;
@@ -47,25 +42,13 @@ final class Load {
         this.rest = rest;
     }
 
-    private static Map<String, GeneratedLoad> named() {
-        Map<String, GeneratedLoad> named = new TreeMap<>();
-        for (GeneratedLoad load : GeneratedLoad.values()) {
-            named.put(load.name().toLowerCase(Locale.ROOT).replace('_', '-'), load);
-        }
-        named.put("multi-turn", named.remove("conversations"));
-        named.put("rag", named.remove("documents"));
-        named.put("code-completion", named.remove("completion"));
-        named.put("random", named.remove("unique"));
-        return Collections.unmodifiableMap(named);
-    }
-
     static Iterable<String> names() {
-        return NAMED.keySet();
+        return GeneratedLoad.named().keySet();
     }
 
     /** @return a load without an end; sessions begin one in a second. Null if none is of this name */
     static @Nullable Load drawn(String name, long seed) {
-        GeneratedLoad load = NAMED.get(name.toLowerCase(Locale.ROOT));
+        GeneratedLoad load = GeneratedLoad.named().get(name.toLowerCase(Locale.ROOT));
         if (load == null) {
             return null;
         }

@@ -11,13 +11,12 @@ import java.time.Instant;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Both services' jars, built when they are missing or older than what they are made of. */
+/** Programs' jars, built when they are missing or older than what they are made of. */
 public final class Build {
 
-    private static final List<String> SHARED_MODULES =
-            List.of("kv-protocol", "tokenization", "redis-link", "service-process");
     private static final int LAST_LINES = 25;
     /** What Maven says when it begins with a module. */
     private static final Pattern MODULE = Pattern.compile("Building Warmpath :: (\\S+) \\S+ +\\[(\\d+/\\d+)]");
@@ -32,25 +31,33 @@ public final class Build {
         this.progress = progress;
     }
 
-    /** @throws CommandException if it fails; what the build said has been shown */
-    public void ifNeeded() throws IOException {
-        if (isFresh(Service.ROUTER) && isFresh(Service.WORKER)) {
+    /**
+     * All of them are built if one has to be.
+     *
+     * @throws CommandException if it fails; what the build said has been shown
+     */
+    public void ifNeeded(List<Service> services) throws IOException {
+        boolean areFresh = true;
+        for (Service service : services) {
+            areFresh &= isFresh(service, installation);
+        }
+        if (areFresh) {
             return;
         }
         installation.makeFolders();
-        for (Service service : Service.values()) {
+        for (Service service : services) {
             Path module = installation.home().resolve(service.module());
             Path written = Files.exists(module.resolve("target")) ? module.resolve("target") : module;
             if (!Files.isWritable(written)) {
                 throw new CommandException(written + " cannot be written, and the services have to be built there; "
-                        + "make the checkout writable, or build it by its owner: ./warmpath up");
+                        + "make the checkout writable, or have its owner call the same command once");
             }
         }
         Path log = installation.logs().resolve("build.log");
         progress.begin("building (the first time, Maven downloads what it needs)", () -> module(log));
         var maven = new Maven(installation, programs);
-        int status = maven.programs().log(maven.command(List.of("-DskipTests", "-pl", "router-service,worker-agent",
-                "-am", "package")), log);
+        int status = maven.programs().log(maven.command(List.of("-DskipTests", "-pl",
+                services.stream().map(Service::module).collect(Collectors.joining(",")), "-am", "package")), log);
         progress.end();
         if (status != 0) {
             List<String> errors = LogTail.lines(log, Integer.MAX_VALUE).stream()
@@ -58,13 +65,9 @@ public final class Build {
             errors.stream().limit(LAST_LINES).forEach(System.err::println);
             throw new CommandException("the build failed; the whole output is in " + log);
         }
-        for (Service service : Service.values()) {                 // Maven leaves a jar alone that would be the same
+        for (Service service : services) {                         // Maven leaves a jar alone that would be the same
             Files.setLastModifiedTime(service.jar(installation), FileTime.from(Instant.now()));
         }
-    }
-
-    private boolean isFresh(Service service) throws IOException {
-        return isFresh(service, installation);
     }
 
     /** Whether its jar is newer than all it is made of. */
@@ -75,7 +78,7 @@ public final class Build {
         }
         FileTime built = Files.getLastModifiedTime(jar);
         Path home = installation.home();
-        Stream<Path> modules = Stream.concat(SHARED_MODULES.stream(), Stream.of(service.module())).map(home::resolve);
+        Stream<Path> modules = service.modules().stream().map(home::resolve);
         return isOlder(home.resolve("pom.xml"), built) && modules.allMatch(module ->
                 isOlder(module.resolve("pom.xml"), built) && isOlder(module.resolve("src/main"), built));
     }

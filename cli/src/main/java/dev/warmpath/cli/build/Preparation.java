@@ -50,7 +50,7 @@ public final class Preparation {
             return;
         }
         try {
-            for (Service service : Service.values()) {
+            for (Service service : Service.FLEET) {
                 remove(service.folder(installation));
                 Files.createDirectories(service.folder(installation));
             }
@@ -65,20 +65,20 @@ public final class Preparation {
     private void prepare() throws IOException {
         progress.begin("preparing a faster start (once per build)", () -> LifeSigns.lastMessage(log(Service.WORKER)));
         Map<Service, Process> unpacking = new EnumMap<>(Service.class);
-        for (Service service : Service.values()) {
+        for (Service service : Service.FLEET) {
             unpacking.put(service, programs.begin(List.of(Jdk.tool("java"), "-Djarmode=tools", "-jar",
                     service.jar(installation).toString(), "extract", "--destination",
                     service.folder(installation).toString()), log(service), null));
         }
         unpacking.values().forEach(programs::await);
         Map<Service, Process> training = new EnumMap<>(Service.class);
-        for (Service service : Service.values()) {
+        for (Service service : Service.FLEET) {
             training.put(service, train(service));
         }
         for (Map.Entry<Service, Process> run : training.entrySet()) {
             awaitTrained(run.getKey(), run.getValue());
         }
-        for (Service service : Service.values()) {
+        for (Service service : Service.FLEET) {
             Path done = done(service, installation);
             Files.createDirectories(done.getParent());
             Files.writeString(done, "");
@@ -99,6 +99,7 @@ public final class Preparation {
                     "-Dwarmpath.model.directory=" + installation.home().resolve("models/warmpath-tiny"),
                     "-Dwarmpath.worker.id=training", "-Dwarmpath.worker.base-url=http://127.0.0.1:1",
                     "-Dwarmpath.compute.backend=vector");
+            case PLANNER -> throw notOfFleets(service);
         });
         command.addAll(List.of("-XX:ArchiveClassesAtExit=" + service.archive(installation), "-jar",
                 service.unpackedJar(installation).toString(), "--server.port=0", "--management.server.port=0"));
@@ -110,12 +111,17 @@ public final class Preparation {
         String up = switch (service) {
             case ROUTER -> "Started RouterApplication";
             case WORKER -> "warmed up";
+            case PLANNER -> throw notOfFleets(service);
         };
         var signs = new LifeSigns(patience, System.nanoTime());
         programs.until(() -> !run.isAlive() || LifeSigns.hasSaid(log(service), up)
                 || signs.stalls(LifeSigns.of(run.pid(), log(service)), System.nanoTime()));
         run.destroy();
         programs.await(run);
+    }
+
+    private static IllegalArgumentException notOfFleets(Service service) {
+        return new IllegalArgumentException(service + " serves nothing, and is not started for fleets");
     }
 
     private Path log(Service service) {

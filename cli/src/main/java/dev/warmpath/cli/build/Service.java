@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * A service's program: its module, and the flags of its JVM.
+ * A program that is built when it is needed: its module, and the flags of its JVM. {@link #FLEET} are the services.
  *
- * <p>Both run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's Vector
+ * <p>These run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's Vector
  * API code 34 times. In a router the second one takes up a method after ten times as many calls as it would: else it
  * takes half of a start's processor time, on cores that the workers need then. Load gets there within a minute. Netty's
  * buffers are plain memory, as before JDK 24: a request costs a sixth less, as measured; none is traced for leaks. A
@@ -22,10 +22,18 @@ public enum Service {
             "-XX:Tier4CompileThreshold=150000", "-XX:Tier4BackEdgeThreshold=400000", "-XX:MetaspaceSize=128m",
             "--sun-misc-unsafe-memory-access=allow", "-Dio.netty.noUnsafe=false",
             "-Dio.netty.leakDetection.level=disabled")),
-    WORKER("worker-agent", List.of("--add-modules", "jdk.incubator.vector"));
+    WORKER("worker-agent", List.of("--add-modules", "jdk.incubator.vector")),
+    /** Simulations side by side, and then it ends. */
+    PLANNER("planner", List.of("-XX:-UseSerialGC", "-XX:+UseParallelGC"));
+
+    /** What a fleet is made of. */
+    public static final List<Service> FLEET = List.of(ROUTER, WORKER);
 
     private static final List<String> COMMON =
             List.of("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED");
+    private static final List<String> SHARED_MODULES =
+            List.of("kv-protocol", "tokenization", "redis-link", "service-process");
+    private static final List<String> PLANNED_WITH = List.of("router-service", "worker-agent", "workload");
 
     private final String module;
     private final List<String> flags;
@@ -37,6 +45,12 @@ public enum Service {
 
     public String module() {
         return module;
+    }
+
+    /** All that it is made of, itself too. */
+    List<String> modules() {
+        return Stream.of(SHARED_MODULES, this == PLANNER ? PLANNED_WITH : List.<String>of(), List.of(module))
+                .flatMap(List::stream).toList();
     }
 
     /** Of every JVM that runs a program of ours. */

@@ -75,7 +75,7 @@ public final class MachineDoctor {
     }
 
     private void built() throws IOException {
-        for (Service service : Service.values()) {
+        for (Service service : Service.FLEET) {
             Path jar = service.jar(installation);
             if (!Files.exists(jar)) {
                 findings.accept(Finding.warning(service.module() + " is not built: the next ./warmpath up does that "

@@ -5,6 +5,7 @@ import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.build.Preparation;
 import dev.warmpath.cli.build.Programs;
 import dev.warmpath.cli.build.Progress;
+import dev.warmpath.cli.build.Service;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.FleetFile;
 import dev.warmpath.cli.fleet.FleetMember;
@@ -86,7 +87,7 @@ public final class FleetStart {
         ending.add(interruption);
 
         var programs = Programs.here(ending, installation);
-        new Build(installation, programs, progress).ifNeeded();
+        new Build(installation, programs, progress).ifNeeded(Service.FLEET);
         Map<String, String> environment = FleetEnvironment.common(installation);
         int routerHeap = RouterHeap.megabytes(wishes.mostWorkers(), wishes.backend(),
                 set("warmpath.scheduler.max-num-seqs", environment.get("WARMPATH_SCHEDULER_MAXNUMSEQS")),

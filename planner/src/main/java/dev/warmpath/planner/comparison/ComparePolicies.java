@@ -1,22 +1,10 @@
 package dev.warmpath.planner.comparison;
 
+import dev.warmpath.planner.simulation.Policies;
 import dev.warmpath.planner.simulation.Report;
 import dev.warmpath.planner.simulation.SimulatedFleet;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.PolicyName;
-import dev.warmpath.router.routing.RoutingPolicy;
-import dev.warmpath.router.routing.peers.DynamoCost;
-import dev.warmpath.router.routing.peers.LeastRequests;
-import dev.warmpath.router.routing.peers.LlmDPrefixFilter;
-import dev.warmpath.router.routing.peers.LlmDPrefixScorer;
-import dev.warmpath.router.routing.peers.Lmetric;
-import dev.warmpath.router.routing.peers.PowerOfTwo;
-import dev.warmpath.router.routing.peers.PrefixHash;
-import dev.warmpath.router.routing.peers.RandomChoice;
-import dev.warmpath.router.routing.peers.RoundRobin;
-import dev.warmpath.router.routing.peers.SglangCacheAware;
-import dev.warmpath.router.routing.peers.SmgCacheAware;
-import dev.warmpath.router.routing.peers.StickySession;
 import dev.warmpath.workload.GeneratedLoad;
 import dev.warmpath.workload.MooncakeTrace;
 import java.io.IOException;
@@ -32,7 +20,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * Every policy on every scenario, as a table: mean time to the first token in seconds, and the share of full blocks
@@ -54,18 +41,6 @@ public final class ComparePolicies {
 
     private static final List<Integer> ROUTERS = List.of(1, 2, 4, 8);
 
-    /** In the order of their names, ours first. */
-    static final Map<PolicyName, Supplier<RoutingPolicy>> POLICIES = new EnumMap<>(PolicyName.class);
-
-    static {
-        for (Supplier<RoutingPolicy> each : List.<Supplier<RoutingPolicy>>of(ExpectedFirstToken::new, RoundRobin::new,
-                RandomChoice::new, LeastRequests::new, PowerOfTwo::new, PrefixHash::new, StickySession::new,
-                SglangCacheAware::new, SmgCacheAware::new, LlmDPrefixScorer::new, LlmDPrefixFilter::new,
-                DynamoCost::new, Lmetric::new)) {
-            POLICIES.put(each.get().name(), each);
-        }
-    }
-
     private ComparePolicies() {}
 
     public static void main(String[] arguments) throws IOException, InterruptedException, ExecutionException {
@@ -79,9 +54,9 @@ public final class ComparePolicies {
             scenarios.add(Scenario.of(trace, 8, 0.1, USUAL, SEED));
         }
         scenarios.addAll(generated());
-        System.out.println("| scenario | one cache | " + String.join(" | ", POLICIES.keySet().stream()
+        System.out.println("| scenario | one cache | " + String.join(" | ", Policies.all().keySet().stream()
                 .map(PolicyName::text).toList()) + " | ours/best |");
-        System.out.println("|---|" + "---:|".repeat(POLICIES.size() + 2));
+        System.out.println("|---|" + "---:|".repeat(Policies.all().size() + 2));
         for (Scenario scenario : scenarios) {
             System.out.println(row(scenario));
         }
@@ -111,8 +86,8 @@ public final class ComparePolicies {
     }
 
     static Map<PolicyName, Report> run(Scenario scenario) throws InterruptedException, ExecutionException {
-        return new EnumMap<>(sideBySide(POLICIES.keySet(), name ->
-                SimulatedFleet.run(scenario.settings(), POLICIES.get(name), scenario.sessions())));
+        return new EnumMap<>(sideBySide(Policies.all().keySet(), name ->
+                SimulatedFleet.run(scenario.settings(), Policies.of(name), scenario.sessions())));
     }
 
     /** Each by a simulation of its own. */

@@ -3,6 +3,7 @@ package dev.warmpath.planner.comparison;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.warmpath.planner.simulation.Policies;
 import dev.warmpath.planner.simulation.Report;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.workload.GeneratedLoad;
@@ -14,7 +15,7 @@ class ComparePoliciesTest {
 
     @Test
     void every_policy_that_can_be_set_is_compared() {
-        assertThat(ComparePolicies.POLICIES).containsOnlyKeys(PolicyName.values());
+        assertThat(Policies.all()).containsOnlyKeys(PolicyName.values());
     }
 
     @Test
