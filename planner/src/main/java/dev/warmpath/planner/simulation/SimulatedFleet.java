@@ -9,8 +9,8 @@ import dev.warmpath.router.routing.RoutingPolicy;
 import dev.warmpath.workload.Session;
 import dev.warmpath.workload.Turn;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -40,13 +40,22 @@ public final class SimulatedFleet {
      * @param service          what a step takes
      * @param eventDelayMicros from a step's end to the index of each router
      * @param seed             of all that is drawn
+     * @param mostInFlight     requests; with so many the run is given up
      */
     public record Settings(int workers, int routers, int blockSize, int blockCount, int maxBatchedTokens,
-            int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed) {
+            int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed,
+            int mostInFlight) {
+
+        /** Given up when every place at every worker is taken. */
+        public Settings(int workers, int routers, int blockSize, int blockCount, int maxBatchedTokens,
+                int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed) {
+            this(workers, routers, blockSize, blockCount, maxBatchedTokens, maxSequences, contextLength, service,
+                    eventDelayMicros, seed, workers * maxSequences);
+        }
 
         public Settings withRouters(int routers) {
             return new Settings(workers, routers, blockSize, blockCount, maxBatchedTokens, maxSequences, contextLength,
-                    service, eventDelayMicros, seed);
+                    service, eventDelayMicros, seed, mostInFlight);
         }
     }
 
@@ -57,20 +66,21 @@ public final class SimulatedFleet {
     private final Map<String, SimulatedWorker> workerById = new HashMap<>();
     private final SplittableRandom balancer;
     private final long eventDelayMicros;
-    private final double[] firstTokenMillis;
-    private int answered;
+    private final int mostInFlight;
+    private final Times firstToken = new Times();
+    private final Times betweenTokens = new Times();
+    /** Sessions that have begun, or will, and have not ended. */
     private int open;
     private int inFlight;
-    private final int places;
+    private long refused;
     private long promptBlocks;
     private long cachedBlocks;
 
-    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy, int requests) {
+    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy) {
         hashing = HashSettings.ofBlockSize(settings.blockSize());
         balancer = new SplittableRandom(settings.seed());
         eventDelayMicros = settings.eventDelayMicros();
-        places = settings.workers() * settings.maxSequences();
-        firstTokenMillis = new double[requests];
+        mostInFlight = settings.mostInFlight();
         for (int i = 0; i < settings.workers(); i++) {
             var worker = new SimulatedWorker("worker-" + (i + 1), timeline, settings, hashing, this::publish);
             workers.add(worker);
@@ -81,34 +91,38 @@ public final class SimulatedFleet {
         }
     }
 
+    /** As {@link #run(Settings, Supplier, Iterator)}. */
+    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, List<Session> sessions) {
+        return run(settings, policy, sessions.iterator());
+    }
+
     /**
-     * Runs sessions to their end, or until every place at every worker is taken: then waits only grow.
+     * Runs sessions to their end, or until so many requests are in flight that waits only grow.
      *
      * @param policy   a new one for each router
-     * @param sessions in order of their begin
+     * @param sessions in order of their begin; the next one is asked for when the one before it begins
      */
-    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, List<Session> sessions) {
-        int requests = sessions.stream().mapToInt(session -> session.turns().size()).sum();
-        var fleet = new SimulatedFleet(settings, policy, requests);
-        fleet.open = requests;
+    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, Iterator<Session> sessions) {
+        var fleet = new SimulatedFleet(settings, policy);
         for (int i = 0; i < fleet.workers.size(); i++) {
             SimulatedWorker worker = fleet.workers.get(i);
             fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(),
                     () -> fleet.heartbeat(worker, HEARTBEAT_MICROS));
         }
-        fleet.begin(sessions, 0);
+        fleet.begin(sessions);
         while (fleet.open > 0 && !fleet.isOverloaded() && fleet.timeline.next()) {
             // each event plans the next ones
         }
         return fleet.report();
     }
 
-    private void begin(List<Session> sessions, int number) {
-        if (number < sessions.size()) {
-            Session session = sessions.get(number);
+    private void begin(Iterator<Session> sessions) {
+        if (sessions.hasNext()) {
+            Session session = sessions.next();
+            open++;
             timeline.at(Math.max(timeline.micros(), session.startMicros()), () -> {
                 send(session, 0);
-                begin(sessions, number + 1);
+                begin(sessions);
             });
         }
     }
@@ -116,30 +130,61 @@ public final class SimulatedFleet {
     private void send(Session session, int number) {
         Turn turn = session.turns().get(number);
         int[] tokens = turn.prompt().tokens();
-        long sentMicros = timeline.micros();
         SimulatedRouter router = routers.get(balancer.nextInt(routers.size()));
         Placed placed = router.place(tokens);
         SimulatedWorker worker = workerById.get(placed.worker().id());
-        inFlight++;
-        worker.submit(turn, tokens, router.id(), new SimulatedWorker.Progress() {
-            @Override
-            public void firstToken(int cachedTokens) {
-                placed.inFlight().firstToken();
-                firstTokenMillis[answered++] = (timeline.micros() - sentMicros) / 1e3;
-                promptBlocks += turn.prompt().length() / hashing.blockSize();
-                cachedBlocks += cachedTokens / hashing.blockSize();
-            }
+        var request = new InFlight(session, number, placed, timeline.micros());
+        if (worker.submit(turn, tokens, router.id(), request)) {
+            inFlight++;
+        } else {
+            refused++;
+            placed.inFlight().close();
+            goOn(session, number);
+        }
+    }
 
-            @Override
-            public void ended() {
-                placed.inFlight().close();
-                open--;
-                inFlight--;
-                if (number + 1 < session.turns().size()) {
-                    timeline.after(session.thinkMicros()[number], () -> send(session, number + 1));
-                }
+    private void goOn(Session session, int number) {
+        if (number + 1 < session.turns().size()) {
+            timeline.after(session.thinkMicros()[number], () -> send(session, number + 1));
+        } else {
+            open--;
+        }
+    }
+
+    private final class InFlight implements SimulatedWorker.Progress {
+
+        private final Session session;
+        private final int number;
+        private final Placed placed;
+        private final long sentMicros;
+        private long firstMicros;
+
+        private InFlight(Session session, int number, Placed placed, long sentMicros) {
+            this.session = session;
+            this.number = number;
+            this.placed = placed;
+            this.sentMicros = sentMicros;
+        }
+
+        @Override
+        public void firstToken(int cachedTokens) {
+            placed.inFlight().firstToken();
+            firstMicros = timeline.micros();
+            firstToken.add(firstMicros - sentMicros);
+            promptBlocks += session.turns().get(number).prompt().length() / hashing.blockSize();
+            cachedBlocks += cachedTokens / hashing.blockSize();
+        }
+
+        @Override
+        public void ended() {
+            placed.inFlight().close();
+            inFlight--;
+            int gaps = session.turns().get(number).answerTokens() - 1;
+            if (gaps > 0) {
+                betweenTokens.add((timeline.micros() - firstMicros) / gaps);
             }
-        });
+            goOn(session, number);
+        }
     }
 
     private void publish(KvEventBatch batch) {
@@ -159,16 +204,15 @@ public final class SimulatedFleet {
     }
 
     private boolean isOverloaded() {
-        return inFlight >= places;
+        return inFlight >= mostInFlight;
     }
 
     private Report report() {
-        double[] sorted = Arrays.copyOf(firstTokenMillis, answered);
-        Arrays.sort(sorted);
         long most = workers.stream().mapToLong(SimulatedWorker::computedTokens).max().orElseThrow();
         double mean = workers.stream().mapToLong(SimulatedWorker::computedTokens).average().orElseThrow();
         double busy = workers.stream().mapToLong(SimulatedWorker::busyMicros).sum();
-        return new Report(isOverloaded(), answered, (double) cachedBlocks / promptBlocks, sorted, most / mean,
-                busy / workers.size() / timeline.micros(), timeline.micros() / 1e6);
+        long preemptions = workers.stream().mapToLong(SimulatedWorker::preemptions).sum();
+        return new Report(isOverloaded(), (double) cachedBlocks / promptBlocks, firstToken, betweenTokens, refused,
+                most / mean, busy / workers.size() / timeline.micros(), preemptions, timeline.micros() / 1e6);
     }
 }

@@ -99,19 +99,29 @@ final class SimulatedWorker {
         return busyMicros;
     }
 
-    /** @param tokens of the turn's prompt; handed over. @param router whose request it is */
-    void submit(Turn turn, int[] tokens, RouterId router, Progress progress) {
+    /** Of those whose blocks others got. */
+    long preemptions() {
+        return scheduler.recomputePreemptions() + scheduler.swapPreemptions();
+    }
+
+    /**
+     * @param tokens of the turn's prompt; handed over
+     * @param router whose request it is
+     * @return false if it could never be held here
+     */
+    boolean submit(Turn turn, int[] tokens, RouterId router, Progress progress) {
         var request = new Sequence(Long.toString(requestCount++),
                 new TokenSequence(hashing, ExtraKeys.NONE, tokens), SamplingParameters.GREEDY,
                 StopConditions.pastTheEnd(turn.answerTokens()), NO_END, Logprobs.NONE, 0, Sequence.NO_DEADLINE, router);
-        if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused(_, String message)) {
-            throw new IllegalStateException(id + " refuses: " + message);
+        if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused) {
+            return false;
         }
         requests.put(request, new Running(progress));
         hasNews = true;
         if (!isComputing) {
             step();
         }
+        return true;
     }
 
     private void step() {

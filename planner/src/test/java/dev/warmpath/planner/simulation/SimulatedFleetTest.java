@@ -9,6 +9,7 @@ import dev.warmpath.workload.Prompt;
 import dev.warmpath.workload.Session;
 import dev.warmpath.workload.Turn;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class SimulatedFleetTest {
@@ -23,7 +24,8 @@ class SimulatedFleetTest {
 
         Report report = run(settings(2, 1), List.of(first, again));
 
-        assertThat(report.firstTokenMillis()).containsExactly(1.16, 1.64);
+        assertThat(report.quantileMillis(0.5)).isEqualTo(1.16);
+        assertThat(report.quantileMillis(1)).isEqualTo(1.64);
         assertThat(report.hitRate()).isEqualTo(3.0 / 8);
         assertThat(report.maxOverMeanTokens()).as("all at one of two workers").isEqualTo(2);
     }
@@ -36,7 +38,9 @@ class SimulatedFleetTest {
         Report report = run(settings(2, 1), sessions);
 
         // it comes when both compute: until 1,640 us, then a step for its 16 tokens and a row of another one
-        assertThat(report.firstTokenMillis()).containsExactly(1.64, 1.64, 1.64 + 1.16);
+        assertThat(report.quantileMillis(0.5)).isEqualTo(1.64);
+        assertThat(report.quantileMillis(1)).isEqualTo(1.64 + 1.16);
+        assertThat(report.meanMillis()).isCloseTo(1.64 + 1.16 / 3, within(1e-9));
     }
 
     @Test
@@ -46,7 +50,9 @@ class SimulatedFleetTest {
 
         Report report = run(settings(1, 1), List.of(session));
 
-        assertThat(report.firstTokenMillis()).containsExactly(1.16, 1.16);
+        assertThat(report.quantileMillis(0)).isEqualTo(1.16);
+        assertThat(report.quantileMillis(1)).isEqualTo(1.16);
+        assertThat(report.betweenTokens().meanMillis()).as("of the first turn alone").isEqualTo(1);
         assertThat(report.busyShare()).isCloseTo((1_160 + 1_000 + 1_160) / 3_820.0, within(1e-9));
     }
 
@@ -58,9 +64,19 @@ class SimulatedFleetTest {
         Report again = run(settings(4, 3), sessions);
         Report other = run(settings(4, 3), GeneratedLoad.TENANTS.sessions(400, 20, /* seed */ 2));
 
-        assertThat(one.firstTokenMillis()).isEqualTo(again.firstTokenMillis()).isNotEqualTo(other.firstTokenMillis());
+        assertThat(one.firstToken()).isEqualTo(again.firstToken()).isNotEqualTo(other.firstToken());
         assertThat(one.requests()).isEqualTo(400);
-        assertThat(one.quantileMillis(1)).isEqualTo(one.firstTokenMillis()[399]);
+    }
+
+    @Test
+    void a_request_that_no_pool_can_hold_is_refused_and_counted_and_its_session_goes_on() {
+        long[] pieces = LongStream.range(1, 2_100).toArray();      // 2,099 blocks, and the pool has 2,000
+        var session = new Session(0, List.of(turn(pieces), turn(1, 2)), new long[] {0});
+
+        Report report = run(settings(2, 1), List.of(session));
+
+        assertThat(report.refused()).isEqualTo(1);
+        assertThat(report.requests()).isEqualTo(1);
     }
 
     private static Report run(SimulatedFleet.Settings settings, List<Session> sessions) {
