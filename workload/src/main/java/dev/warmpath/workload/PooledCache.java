@@ -28,16 +28,7 @@ public final class PooledCache {
      */
     public int use(Turn turn) {
         Prompt prompt = turn.prompt();
-        int full = prompt.length() / prompt.pieceTokens();
-        boolean endsWhole = prompt.length() % prompt.pieceTokens() == 0;
-        int answered = endsWhole ? (turn.answerTokens() - 1) / prompt.pieceTokens() : 0;
-        long[] keys = new long[full + answered];
-        long key = 0;
-        for (int i = 0; i < keys.length; i++) {
-            long piece = i < full ? prompt.pieces()[i] : Prompt.ANSWER;
-            key = Long.rotateLeft((key ^ piece) * MIX, 29) * MIX + piece;
-            keys[i] = key;
-        }
+        long[] keys = keys(turn);
         int limit = (prompt.length() - 1) / prompt.pieceTokens();
         int found = 0;
         while (found < limit && held.containsKey(keys[found])) {
@@ -51,6 +42,25 @@ public final class PooledCache {
             eldest.remove();
         }
         return found * prompt.pieceTokens();
+    }
+
+    /**
+     * One key for each whole piece of the prompt, and of the answer if the prompt ends with a whole one, each of all
+     * that is before it, too.
+     */
+    public static long[] keys(Turn turn) {
+        Prompt prompt = turn.prompt();
+        int full = prompt.length() / prompt.pieceTokens();
+        boolean endsWhole = prompt.length() % prompt.pieceTokens() == 0;
+        int answered = endsWhole ? (turn.answerTokens() - 1) / prompt.pieceTokens() : 0;
+        long[] keys = new long[full + answered];
+        long key = 0;
+        for (int i = 0; i < keys.length; i++) {
+            long piece = i < full ? prompt.pieces()[i] : Prompt.ANSWER;
+            key = Long.rotateLeft((key ^ piece) * MIX, 29) * MIX + piece;
+            keys[i] = key;
+        }
+        return keys;
     }
 
     /** Pieces that it holds. */

@@ -23,6 +23,8 @@ public record Prompt(long[] pieces, int pieceTokens, int length) {
     public static final long ANSWER = -1;
     static final int DIGITS = 12;
     private static final int BASE = 24;
+    /** How many numbers pieces can have: {@value #BASE} to the {@value #DIGITS}th; two of the same rest are one. */
+    public static final long PIECES = 36_520_347_436_056_576L;
 
     public Prompt {
         if (pieceTokens < DIGITS || length < 1 || length > (long) pieces.length * pieceTokens

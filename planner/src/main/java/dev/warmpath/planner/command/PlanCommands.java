@@ -2,6 +2,7 @@ package dev.warmpath.planner.command;
 
 import dev.warmpath.planner.output.Provenance;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -52,7 +53,8 @@ public final class PlanCommands implements Runnable {
     }
 
     /** @throws Exception it, if it is a fault of this program's */
-    private static int explain(Exception failure, CommandLine command) throws Exception {
+    private static int explain(Exception thrown, CommandLine command) throws Exception {
+        Exception failure = thrown instanceof UncheckedIOException unchecked ? unchecked.getCause() : thrown;
         switch (failure) {
             case FileSystemException file -> command.getErr().println("warmpath: cannot read or write "
                     + file.getFile() + ": "

@@ -1,5 +1,7 @@
 package dev.warmpath.planner.simulation;
 
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
@@ -130,11 +132,13 @@ public final class SimulatedFleet {
     private void send(Session session, int number) {
         Turn turn = session.turns().get(number);
         int[] tokens = turn.prompt().tokens();
+        // router and worker hash alike, so that here, where time is not theirs, once is enough
+        BlockHashChain chain = BlockHashChain.of(hashing, ExtraKeys.NONE, tokens);
         SimulatedRouter router = routers.get(balancer.nextInt(routers.size()));
-        Placed placed = router.place(tokens);
+        Placed placed = router.place(tokens, chain);
         SimulatedWorker worker = workerById.get(placed.worker().id());
         var request = new InFlight(session, number, placed, timeline.micros());
-        if (worker.submit(turn, tokens, router.id(), request)) {
+        if (worker.submit(turn, tokens, chain.fork(), router.id(), request)) {
             inFlight++;
         } else {
             refused++;

@@ -1,5 +1,6 @@
 package dev.warmpath.planner.simulation;
 
+import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
@@ -76,9 +77,9 @@ final class SimulatedRouter {
         return id;
     }
 
-    /** @param tokens only read */
-    Placed place(int[] tokens) {
-        RouteResult result = router.route(TokenizedPrompt.of(model, tokens), Set.of());
+    /** @param tokens only read, as is their chain */
+    Placed place(int[] tokens, BlockHashChain chain) {
+        RouteResult result = router.route(new TokenizedPrompt(model, tokens, chain), Set.of());
         if (result instanceof Placed placed) {
             return placed;
         }

@@ -1,5 +1,6 @@
 package dev.warmpath.planner.simulation;
 
+import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
@@ -106,12 +107,13 @@ final class SimulatedWorker {
 
     /**
      * @param tokens of the turn's prompt; handed over
+     * @param chain  its blocks' hashes; handed over
      * @param router whose request it is
      * @return false if it could never be held here
      */
-    boolean submit(Turn turn, int[] tokens, RouterId router, Progress progress) {
+    boolean submit(Turn turn, int[] tokens, BlockHashChain chain, RouterId router, Progress progress) {
         var request = new Sequence(Long.toString(requestCount++),
-                new TokenSequence(hashing, ExtraKeys.NONE, tokens), SamplingParameters.GREEDY,
+                new TokenSequence(hashing, ExtraKeys.NONE, chain, tokens), SamplingParameters.GREEDY,
                 StopConditions.pastTheEnd(turn.answerTokens()), NO_END, Logprobs.NONE, 0, Sequence.NO_DEADLINE, router);
         if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused) {
             return false;
