@@ -9,6 +9,6 @@ public final class Plan {
 
     /** Ends the process with the command's exit status: 0 done, 1 it failed, 2 it was called wrong. */
     public static void main(String[] arguments) {
-        System.exit(PlanCommands.commandLine().execute(arguments));
+        System.exit(PlanCommands.execute(arguments));
     }
 }

@@ -29,8 +29,12 @@ public final class PlanCommands implements Runnable {
 
     private PlanCommands() {}
 
-    /** Who executes it gets the exit status. */
-    public static CommandLine commandLine() {
+    /** @return the exit status: 0 done, 1 it failed, 2 it was called wrong */
+    public static int execute(String... arguments) {
+        return commandLine().execute(arguments);
+    }
+
+    static CommandLine commandLine() {
         return new CommandLine(new PlanCommands())
                 .addSubcommand(new SimulateCommand())
                 .addSubcommand(new HelpCommand())

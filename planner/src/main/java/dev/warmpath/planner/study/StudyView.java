@@ -4,7 +4,6 @@ import dev.warmpath.planner.load.Bounds;
 import dev.warmpath.planner.load.Survey;
 import dev.warmpath.planner.output.Figures;
 import dev.warmpath.planner.output.Provenance;
-import dev.warmpath.planner.output.TextTable;
 import dev.warmpath.planner.simulation.Policies;
 import dev.warmpath.planner.simulation.Report;
 import dev.warmpath.planner.simulation.ServiceModel;
@@ -94,9 +93,9 @@ public record StudyView(String version, String commit, long seed, List<Provenanc
         text.append(String.format(Locale.ROOT, "%s: %,d requests, %,d prompt tokens, blocks of %d tokens%n", load.name,
                 load.requests, load.promptTokens, load.blockTokens));
         if (!bounds.isEmpty()) {
-            text.append("\nshare of full blocks that could be found, whatever the policy:\n").append(boundsTable());
+            text.append("\nshare of full blocks that could be found, whatever the policy:\n").append(StudyTable.bounds(bounds));
         }
-        text.append('\n').append(rowsTable()).append('\n');
+        text.append('\n').append(StudyTable.text(results)).append('\n');
         if (results.stream().anyMatch(RowView::overloaded)) {
             text.append("overloaded: given up when waits only grew; its figures are those of the beginning\n");
         }
@@ -104,40 +103,5 @@ public record StudyView(String version, String commit, long seed, List<Provenanc
             text.append("interrupted: rows are missing\n");
         }
         return text.append(new Provenance(version, commit, seed, inputs).line()).append('\n').toString();
-    }
-
-    private TextTable boundsTable() {
-        var table = new TextTable(0, "workers", "cache", "infinite cache", "clairvoyant", "one LRU cache for all");
-        for (BoundsView each : bounds) {
-            table.add(List.of(Integer.toString(each.workers), each.cache, Figures.percent(each.hitRateInfiniteCache),
-                    Figures.percent(each.hitRateClairvoyant), Figures.percent(each.hitRateOneCache)));
-        }
-        return table;
-    }
-
-    private TextTable rowsTable() {
-        var table = new TextTable(1, "policy", "workers", "routers", "cache", "hit rate", "TTFT mean", "p50", "p90", "p99",
-                "ITL mean", "busy", "most/mean", "preempted", "");
-        for (RowView each : results) {
-            table.add(List.of(each.policy, Integer.toString(each.workers), Integer.toString(each.routers), each.cache,
-                    percent(each.hitRate), time(each.ttftMeanSeconds), time(each.ttftP50Seconds),
-                    time(each.ttftP90Seconds), time(each.ttftP99Seconds), time(each.itlMeanSeconds),
-                    percent(each.busyShare), each.maxOverMeanTokens == null ? "–" : Figures.ratio(each.maxOverMeanTokens),
-                    Figures.count(each.preemptions), note(each)));
-        }
-        return table;
-    }
-
-    private static String note(RowView row) {
-        return (row.overloaded ? "overloaded" : "")
-                + (row.refusedRequests > 0 ? " " + Figures.count(row.refusedRequests) + " too long for the cache" : "");
-    }
-
-    private static String percent(@Nullable Double share) {
-        return Figures.percent(share == null ? Double.NaN : share);
-    }
-
-    private static String time(@Nullable Double seconds) {
-        return Figures.time(seconds == null ? Double.NaN : seconds * 1e3);
     }
 }
