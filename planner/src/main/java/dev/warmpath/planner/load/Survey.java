@@ -18,14 +18,16 @@ import org.jspecify.annotations.Nullable;
  * @param fullBlocks   of all prompts
  * @param longestBlocks that one request fills, its answer among them
  * @param blockTokens  of a block
- * @param uses         null if there are more than {@link #MOST_USES}: then nobody knows how many different blocks there
- *                     are, and what caches could do
+ * @param uses         null if there are more than 50 million, or of more than 10 million blocks: then nobody knows how
+ *                     many different blocks there are, and what caches could do
  */
 public record Survey(long requests, long promptTokens, long fullBlocks, int longestBlocks, int blockTokens,
         @Nullable Uses uses) {
 
-    /** Uses of blocks that are kept, at up to 80 bytes each. */
-    public static final int MOST_USES = 10_000_000;
+    /** Uses of blocks that are kept, at 8 bytes each while bounds are reckoned. */
+    private static final int MOST_USES = 50_000_000;
+    /** Different ones among them, at some 80 bytes. */
+    private static final int MOST_DISTINCT = 10_000_000;
 
     /**
      * Blocks by number, as requests use them one after the other.
@@ -58,7 +60,7 @@ public record Survey(long requests, long promptTokens, long fullBlocks, int long
     /** How many different blocks there are. @throws IllegalStateException if nobody knows */
     public int distinctBlocks() {
         if (uses == null) {
-            throw new IllegalStateException("more than " + MOST_USES + " uses of blocks");
+            throw new IllegalStateException("there are too many blocks to count");
         }
         return uses.distinct();
     }
@@ -89,7 +91,7 @@ public record Survey(long requests, long promptTokens, long fullBlocks, int long
         }
 
         private void use(long[] keys, int mostFound) {
-            if (used + keys.length > MOST_USES) {
+            if (used + keys.length > MOST_USES || numbers.size() > MOST_DISTINCT) {
                 numbers = null;
                 return;
             }
