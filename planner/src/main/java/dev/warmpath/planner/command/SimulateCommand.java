@@ -98,7 +98,7 @@ final class SimulateCommand implements Callable<Integer> {
 
     @Option(names = "--cache", paramLabel = "SIZE[,SIZE]", split = ",", defaultValue = "400k",
             description = "Each worker's cache in tokens, such as 400k, or all caches together as a part of the load's"
-                    + " different blocks, such as 10%% (default: ${DEFAULT-VALUE}, what a model of 70 billion parameters"
+                    + " different blocks, such as 10%%, or off: no prefix is reused (default: ${DEFAULT-VALUE}, what a model of 70 billion parameters"
                     + " leaves free on four cards of 80 GB).")
     List<String> caches = new ArrayList<>();
 

@@ -43,21 +43,22 @@ public final class SimulatedFleet {
      * @param eventDelayMicros from a step's end to the index of each router
      * @param seed             of all that is drawn
      * @param mostInFlight     requests; with so many the run is given up
+     * @param prefixCaching    false: workers reuse nothing
      */
     public record Settings(int workers, int routers, int blockSize, int blockCount, int maxBatchedTokens,
             int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed,
-            int mostInFlight) {
+            int mostInFlight, boolean prefixCaching) {
 
-        /** Given up when every place at every worker is taken. */
+        /** Prefixes are cached; given up when every place at every worker is taken. */
         public Settings(int workers, int routers, int blockSize, int blockCount, int maxBatchedTokens,
                 int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed) {
             this(workers, routers, blockSize, blockCount, maxBatchedTokens, maxSequences, contextLength, service,
-                    eventDelayMicros, seed, workers * maxSequences);
+                    eventDelayMicros, seed, workers * maxSequences, /* prefix caching */ true);
         }
 
         public Settings withRouters(int routers) {
             return new Settings(workers, routers, blockSize, blockCount, maxBatchedTokens, maxSequences, contextLength,
-                    service, eventDelayMicros, seed, mostInFlight);
+                    service, eventDelayMicros, seed, mostInFlight, prefixCaching);
         }
     }
 

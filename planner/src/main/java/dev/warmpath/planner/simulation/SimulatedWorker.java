@@ -80,7 +80,8 @@ final class SimulatedWorker {
         this.service = settings.service();
         this.hashing = hashing;
         this.news = news;
-        var blocks = KvCacheSettings.of(settings.blockCount(), hashing.blockSize()).withVerifyTokens(false);
+        var blocks = KvCacheSettings.of(settings.blockCount(), hashing.blockSize()).withVerifyTokens(false)
+                .withPrefixCaching(settings.prefixCaching());
         cache = new KvCacheManager(blocks);
         // nobody is refused: what a router has placed waits here
         var steps = SchedulerSettings.of(settings.maxBatchedTokens(), settings.maxSequences(), 1_000_000);

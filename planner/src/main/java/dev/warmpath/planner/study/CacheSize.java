@@ -8,11 +8,40 @@ import java.util.regex.Pattern;
 /** How much a worker's cache holds. */
 public sealed interface CacheSize {
 
+    /** Of no cache at all. */
+    String OFF = "off";
+
     /** As it was asked for. */
     String text();
 
     /** Blocks of each worker's pool that prompts and answers can take, at least 1. */
     long blocks(Survey survey, int workers);
+
+    /** False: no prefix is reused, blocks serve the requests that run. */
+    default boolean reuses() {
+        return true;
+    }
+
+    /** Workers without prefix caching: what it is worth is the difference to a fleet with it. */
+    record Off() implements CacheSize {
+
+        private static final Tokens POOL = new Tokens(400_000);
+
+        @Override
+        public String text() {
+            return OFF;
+        }
+
+        @Override
+        public long blocks(Survey survey, int workers) {
+            return Math.max(POOL.blocks(survey, workers), survey.longestBlocks());
+        }
+
+        @Override
+        public boolean reuses() {
+            return false;
+        }
+    }
 
     /** A part of the load's different blocks, by all workers together. @param percent above 0 */
     record Share(double percent) implements CacheSize {
@@ -44,10 +73,13 @@ public sealed interface CacheSize {
     }
 
     /**
-     * @param text {@code 10%}, or tokens of each worker as {@code 400k}, {@code 2M} or {@code 65536}
+     * @param text {@code off}, {@code 10%}, or tokens of each worker as {@code 400k}, {@code 2M} or {@code 65536}
      * @throws IllegalArgumentException in a sentence, if it is none of these
      */
     static CacheSize of(String text) {
+        if (text.strip().equalsIgnoreCase(OFF)) {
+            return new Off();
+        }
         Matcher form = Pattern.compile("([0-9]{1,12}(?:\\.[0-9]{1,6})?)(%|[kKmM])?").matcher(text.strip());
         if (!form.matches()) {
             throw new IllegalArgumentException(refusal(text));
@@ -63,6 +95,6 @@ public sealed interface CacheSize {
 
     private static String refusal(String text) {
         return "a cache is so many tokens of each worker, such as 400k or 2M, or a part of the load's different blocks, "
-                + "such as 10%, not '" + text + "'";
+                + "such as 10%, or off, not '" + text + "'";
     }
 }

@@ -65,7 +65,7 @@ public final class Study {
         }
         Map<Long, Bounds> byCapacity = new HashMap<>();
         Set<BoundsView> views = new LinkedHashSet<>();
-        for (Cell cell : cells) {
+        for (Cell cell : cells.stream().filter(each -> each.cache().reuses()).toList()) {
             long capacity = cell.cache().blocks(survey, cell.workers()) * cell.workers();
             views.add(BoundsView.of(cell.workers(), cell.cache(), capacity, byCapacity.computeIfAbsent(capacity,
                     blocks -> Bounds.of(uses, survey.fullBlocks(), blocks))));
@@ -117,7 +117,7 @@ public final class Study {
         var settings = new SimulatedFleet.Settings(cell.workers(), cell.routers(), survey.blockTokens(),
                 (int) blocks + OWN_BLOCKS, machine.maxBatchedTokens(), machine.maxSequences(), contextLength(),
                 machine.service(), machine.eventDelayMicros(), machine.seed(),
-                mostInFlight(cell.workers()));
+                mostInFlight(cell.workers()), cell.cache().reuses());
         try (Load.Sessions sessions = load.open()) {
             Report report = SimulatedFleet.run(settings, Policies.of(cell.policy()), new Watched(sessions, progress));
             return new Row(cell, blocks, report);

@@ -81,6 +81,16 @@ class SimulateCommandTest {
                 "infinite cache", "TTFT mean").contains("seed 1; trace.jsonl (mooncake, 50 requests, sha256 ");
     }
 
+    @Test
+    void without_prefix_caching_nothing_is_found_and_first_tokens_take_longer() throws IOException {
+        call("simulate", trace(100).toString(), "--cache", "off,400k", "--policy", "default", "--json");
+
+        JsonNode rows = JsonMapper.builder().build().readTree(out.toString()).path("results");
+        assertThat(rows.get(0).path("hit_rate").asDouble()).isZero();
+        assertThat(rows.get(0).path("ttft_mean_seconds").asDouble())
+                .isGreaterThan(rows.get(1).path("ttft_mean_seconds").asDouble() * 1.3);
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
             "simulate                                       | name a TRACE, or a generated load by --load",

@@ -29,6 +29,12 @@ class CacheSizeTest {
         assertThat(CacheSize.of("1.5M").text()).isEqualTo("1500k");
     }
 
+    @Test
+    void a_pool_that_reuses_nothing_holds_at_least_the_longest_request() {
+        assertThat(CacheSize.of("off").reuses()).isFalse();
+        assertThat(CacheSize.of("off").blocks(SURVEY, 4)).isEqualTo(25_000);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "x", "-1", "0", "0%", "10 GB", "1e9", "2000%", "1k%", "NaN", "99999999999999"})
     void what_is_no_size_is_refused_in_a_sentence(String text) {
