@@ -22,6 +22,8 @@ public record Prompt(long[] pieces, int pieceTokens, int length) {
     /** The number of a piece that a worker has drawn. */
     public static final long ANSWER = -1;
     static final int DIGITS = 12;
+    /** Fewest tokens of a piece. */
+    public static final int SMALLEST_PIECE = DIGITS;
     private static final int BASE = 24;
     /** How many numbers pieces can have: {@value #BASE} to the {@value #DIGITS}th; two of the same rest are one. */
     public static final long PIECES = 36_520_347_436_056_576L;

@@ -19,6 +19,7 @@ import dev.warmpath.planner.study.StudyView.BoundsView;
 import dev.warmpath.planner.trace.TraceSettings;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.Prompt;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -68,7 +69,8 @@ final class SimulateCommand implements Callable<Integer> {
     @Nullable String load;
 
     @Option(names = "--rate", paramLabel = "R", defaultValue = "" + USUAL_RATE,
-            description = "Of a generated load: sessions that begin in a second (default: ${DEFAULT-VALUE}).")
+            description = "Of a generated load: sessions that begin in a second; of a file without times: requests"
+                    + " (default: ${DEFAULT-VALUE}).")
     double rate = USUAL_RATE;
 
     @Option(names = "--sessions", paramLabel = "N", defaultValue = "" + USUAL_SESSIONS,
@@ -84,9 +86,14 @@ final class SimulateCommand implements Callable<Integer> {
             description = "Requests come S times as quickly as the trace has them (default: ${DEFAULT-VALUE}).")
     double speed = 1;
 
-    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "16",
-            description = "Tokens of a block, where the trace has tokens or text (default: ${DEFAULT-VALUE}).")
-    int blockTokens = TraceSettings.DEFAULT.blockTokens();
+    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "0",
+            description = "Tokens of a block, of a trace of tokens or text (default: 16), or of one of block ids whose"
+                    + " blocks are not found by its first line.")
+    int blockTokens;
+
+    @Option(names = "--answer-tokens", paramLabel = "N", defaultValue = "128",
+            description = "Of requests that do not say how long their answers are (default: ${DEFAULT-VALUE}).")
+    int answerTokens = TraceSettings.DEFAULT.answerTokens();
 
     @Option(names = "--workers", paramLabel = "N[,N]", split = ",", defaultValue = "4",
             description = "Workers of the fleet (default: ${DEFAULT-VALUE}).")
@@ -189,7 +196,10 @@ final class SimulateCommand implements Callable<Integer> {
             throw wrong(trace == null ? "name a TRACE, or a generated load by --load" : "a TRACE or --load, not both");
         }
         within("--copies", copies, 1, MOST_COPIES);
-        within("--block-tokens", blockTokens, 12, 4_096);
+        if (blockTokens != 0) {
+            within("--block-tokens", blockTokens, Prompt.SMALLEST_PIECE, 1 << 16);
+        }
+        within("--answer-tokens", answerTokens, 1, Integer.MAX_VALUE);
         within("--max-sequences", maxSequences, 1, 100_000);
         within("--max-batched-tokens", maxBatchedTokens, 1, 10_000_000);
         within("--sessions", sessions, 1, Integer.MAX_VALUE);
@@ -222,7 +232,8 @@ final class SimulateCommand implements Callable<Integer> {
 
     private Load source() throws IOException {
         if (trace != null) {
-            return new TraceLoad(trace, new TraceSettings(blockTokens), copies, speed);
+            return new TraceLoad(trace, new TraceSettings(blockTokens, answerTokens, rate, seed), copies,
+                    speed);
         }
         GeneratedLoad generated = GeneratedLoad.named().get(String.valueOf(load).toLowerCase(Locale.ROOT));
         if (generated == null) {
