@@ -18,17 +18,19 @@ class ArchitectureTest {
             .layer("program").definedBy("dev.warmpath.planner")
             .layer("command").definedBy("dev.warmpath.planner.command")
             .layer("study").definedBy("dev.warmpath.planner.study")
+            .layer("analysis").definedBy("dev.warmpath.planner.analysis")
             .layer("load").definedBy("dev.warmpath.planner.load")
             .layer("trace").definedBy("dev.warmpath.planner.trace")
             .layer("comparison").definedBy("dev.warmpath.planner.comparison")
             .layer("simulation").definedBy("dev.warmpath.planner.simulation")
             .layer("output").definedBy("dev.warmpath.planner.output")
             .whereLayer("command").mayOnlyBeAccessedByLayers("program")
+            .whereLayer("analysis").mayOnlyBeAccessedByLayers("command")
             .whereLayer("study").mayOnlyBeAccessedByLayers("command")
             .whereLayer("comparison").mayNotBeAccessedByAnyLayer()
             .whereLayer("load").mayOnlyBeAccessedByLayers("study", "command")
-            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "command")
-            .whereLayer("output").mayOnlyBeAccessedByLayers("load", "study", "command");
+            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "analysis", "command")
+            .whereLayer("output").mayOnlyBeAccessedByLayers("load", "study", "analysis", "command");
 
     @ArchTest
     static final ArchRule options_are_read_by_commands_alone = noClasses().that()

@@ -63,6 +63,11 @@ public final class PooledCache {
         return keys;
     }
 
+    /** Of the prompt's whole pieces alone. */
+    public static long[] promptKeys(Prompt prompt) {
+        return keys(new Turn(prompt, 1));
+    }
+
     /** Pieces that it holds. */
     public long size() {
         return held.size();

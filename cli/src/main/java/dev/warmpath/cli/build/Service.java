@@ -33,7 +33,7 @@ public enum Service {
             List.of("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED");
     private static final List<String> SHARED_MODULES =
             List.of("kv-protocol", "tokenization", "redis-link", "service-process");
-    private static final List<String> PLANNED_WITH = List.of("router-service", "worker-agent", "workload");
+    private static final List<String> PLANNED_WITH = List.of("router-service", "worker-agent", "workload", "capacity");
 
     private final String module;
     private final List<String> flags;

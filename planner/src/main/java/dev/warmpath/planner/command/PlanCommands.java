@@ -36,7 +36,9 @@ public final class PlanCommands implements Runnable {
 
     static CommandLine commandLine() {
         return new CommandLine(new PlanCommands())
+                .addSubcommand(new AnalyzeCommand())
                 .addSubcommand(new SimulateCommand())
+                .addSubcommand(new OrderCommand())
                 .addSubcommand(new HelpCommand())
                 .setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))

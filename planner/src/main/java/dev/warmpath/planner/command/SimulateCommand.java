@@ -16,10 +16,8 @@ import dev.warmpath.planner.study.Study;
 import dev.warmpath.planner.study.StudyPage;
 import dev.warmpath.planner.study.StudyView;
 import dev.warmpath.planner.study.StudyView.BoundsView;
-import dev.warmpath.planner.trace.TraceSettings;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.workload.GeneratedLoad;
-import dev.warmpath.workload.Prompt;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -33,6 +31,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -51,7 +50,6 @@ final class SimulateCommand implements Callable<Integer> {
     private static final int MOST_CELLS = 1_000;
     private static final int MOST_COPIES = 1_000;
     private static final int USUAL_SESSIONS = 2_000;
-    private static final double USUAL_RATE = 1;
     private static final String ALL = "all";
     /** About what a batch of events takes from a worker to a router's index, as measured within one cluster. */
     private static final long EVENT_DELAY_MICROS = 5_000;
@@ -68,11 +66,6 @@ final class SimulateCommand implements Callable<Integer> {
             description = "A generated load in place of a trace: ${COMPLETION-CANDIDATES}.")
     @Nullable String load;
 
-    @Option(names = "--rate", paramLabel = "R", defaultValue = "" + USUAL_RATE,
-            description = "Of a generated load: sessions that begin in a second; of a file without times: requests"
-                    + " (default: ${DEFAULT-VALUE}).")
-    double rate = USUAL_RATE;
-
     @Option(names = "--sessions", paramLabel = "N", defaultValue = "" + USUAL_SESSIONS,
             description = "Of a generated load: how many (default: ${DEFAULT-VALUE}).")
     int sessions = USUAL_SESSIONS;
@@ -85,15 +78,6 @@ final class SimulateCommand implements Callable<Integer> {
     @Option(names = "--speed", paramLabel = "S", defaultValue = "1",
             description = "Requests come S times as quickly as the trace has them (default: ${DEFAULT-VALUE}).")
     double speed = 1;
-
-    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "0",
-            description = "Tokens of a block, of a trace of tokens or text (default: 16), or of one of block ids whose"
-                    + " blocks are not found by its first line.")
-    int blockTokens;
-
-    @Option(names = "--answer-tokens", paramLabel = "N", defaultValue = "128",
-            description = "Of requests that do not say how long their answers are (default: ${DEFAULT-VALUE}).")
-    int answerTokens = TraceSettings.DEFAULT.answerTokens();
 
     @Option(names = "--workers", paramLabel = "N[,N]", split = ",", defaultValue = "4",
             description = "Workers of the fleet (default: ${DEFAULT-VALUE}).")
@@ -126,9 +110,8 @@ final class SimulateCommand implements Callable<Integer> {
             description = "Tokens of a step (default: ${DEFAULT-VALUE}).")
     int maxBatchedTokens = 8_192;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1",
-            description = "Of all that is drawn (default: ${DEFAULT-VALUE}).")
-    long seed = 1;
+    @Mixin
+    TraceOptions options = new TraceOptions();
 
     @Option(names = "--json", description = "The result as JSON.")
     boolean json;
@@ -164,9 +147,9 @@ final class SimulateCommand implements Callable<Integer> {
                 throw wrong("the load has too many blocks to tell a part of them: give --cache in tokens");
             }
             var study = new Study(source, survey,
-                    new Study.Machine(service, maxSequences, maxBatchedTokens, EVENT_DELAY_MICROS, seed));
+                    new Study.Machine(service, maxSequences, maxBatchedTokens, EVENT_DELAY_MICROS, options.seed));
             List<BoundsView> bounds = study.bounds(cells);
-            Provenance provenance = Provenance.of(seed, List.of(source.input(survey.requests())));
+            Provenance provenance = Provenance.of(options.seed, List.of(source.input(survey.requests())));
             Map<Cell, Row> rows = new ConcurrentHashMap<>();
             try (var telling = new Telling<>(progress, interrupted -> StudyView.of(provenance, interrupted, source.name(),
                     survey, service, bounds, cells.stream().filter(rows::containsKey).map(rows::get).toList()),
@@ -192,14 +175,11 @@ final class SimulateCommand implements Callable<Integer> {
     }
 
     private void check() {
+        options.settings(spec.commandLine());
         if ((trace == null) == (load == null)) {
             throw wrong(trace == null ? "name a TRACE, or a generated load by --load" : "a TRACE or --load, not both");
         }
         within("--copies", copies, 1, MOST_COPIES);
-        if (blockTokens != 0) {
-            within("--block-tokens", blockTokens, Prompt.SMALLEST_PIECE, 1 << 16);
-        }
-        within("--answer-tokens", answerTokens, 1, Integer.MAX_VALUE);
         within("--max-sequences", maxSequences, 1, 100_000);
         within("--max-batched-tokens", maxBatchedTokens, 1, 10_000_000);
         within("--sessions", sessions, 1, Integer.MAX_VALUE);
@@ -207,9 +187,6 @@ final class SimulateCommand implements Callable<Integer> {
         routers.forEach(each -> within("--routers", each, 1, MOST_ROUTERS));
         if (!(speed > 0 && speed <= 1e6)) {
             throw wrong("--speed is above 0 and at most a million, not " + speed);
-        }
-        if (!(rate > 0 && rate <= 1e6)) {
-            throw wrong("--rate is above 0 and at most a million, not " + rate);
         }
         if (load != null && (copies != 1 || speed != 1)) {
             throw wrong("--copies and --speed are for traces; a generated load has --rate");
@@ -232,14 +209,13 @@ final class SimulateCommand implements Callable<Integer> {
 
     private Load source() throws IOException {
         if (trace != null) {
-            return new TraceLoad(trace, new TraceSettings(blockTokens, answerTokens, rate, seed), copies,
-                    speed);
+            return new TraceLoad(trace, options.settings(spec.commandLine()), copies, speed);
         }
         GeneratedLoad generated = GeneratedLoad.named().get(String.valueOf(load).toLowerCase(Locale.ROOT));
         if (generated == null) {
             throw wrong("--load " + load + " is none of " + String.join(", ", GeneratedLoad.named().keySet()));
         }
-        return new DrawnLoad(String.valueOf(load).toLowerCase(Locale.ROOT), generated, sessions, rate, seed);
+        return new DrawnLoad(String.valueOf(load).toLowerCase(Locale.ROOT), generated, sessions, options.rate, options.seed);
     }
 
     private List<Cell> cells() {
