@@ -49,8 +49,10 @@ final class SharedPrefixes {
             }
             use.requests++;
         }
-        for (long least = 2; uses.size() > MOST; least++) {
-            forget(least);
+        if (uses.size() > MOST) {
+            for (long least = 2; uses.size() > MOST / 2; least++) {   // to half: it takes a look at all of them
+                forget(least);
+            }
         }
     }
 
