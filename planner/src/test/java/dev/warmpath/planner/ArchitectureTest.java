@@ -19,6 +19,7 @@ class ArchitectureTest {
             .layer("command").definedBy("dev.warmpath.planner.command")
             .layer("study").definedBy("dev.warmpath.planner.study")
             .layer("analysis").definedBy("dev.warmpath.planner.analysis")
+            .layer("replay").definedBy("dev.warmpath.planner.replay")
             .layer("load").definedBy("dev.warmpath.planner.load")
             .layer("trace").definedBy("dev.warmpath.planner.trace")
             .layer("comparison").definedBy("dev.warmpath.planner.comparison")
@@ -26,11 +27,12 @@ class ArchitectureTest {
             .layer("output").definedBy("dev.warmpath.planner.output")
             .whereLayer("command").mayOnlyBeAccessedByLayers("program")
             .whereLayer("analysis").mayOnlyBeAccessedByLayers("command")
+            .whereLayer("replay").mayOnlyBeAccessedByLayers("command")
             .whereLayer("study").mayOnlyBeAccessedByLayers("command")
             .whereLayer("comparison").mayNotBeAccessedByAnyLayer()
             .whereLayer("load").mayOnlyBeAccessedByLayers("study", "command")
-            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "analysis", "command")
-            .whereLayer("output").mayOnlyBeAccessedByLayers("load", "study", "analysis", "command");
+            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "analysis", "replay", "command")
+            .whereLayer("output").mayOnlyBeAccessedByLayers("load", "study", "analysis", "replay", "command");
 
     @ArchTest
     static final ArchRule options_are_read_by_commands_alone = noClasses().that()

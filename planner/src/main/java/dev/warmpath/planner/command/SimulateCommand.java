@@ -7,7 +7,6 @@ import dev.warmpath.planner.load.TraceLoad;
 import dev.warmpath.planner.output.JsonText;
 import dev.warmpath.planner.output.Progress;
 import dev.warmpath.planner.output.Provenance;
-import dev.warmpath.planner.simulation.Policies;
 import dev.warmpath.planner.simulation.ServiceModel;
 import dev.warmpath.planner.study.CacheSize;
 import dev.warmpath.planner.study.Cell;
@@ -16,7 +15,6 @@ import dev.warmpath.planner.study.Study;
 import dev.warmpath.planner.study.StudyPage;
 import dev.warmpath.planner.study.StudyView;
 import dev.warmpath.planner.study.StudyView.BoundsView;
-import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.workload.GeneratedLoad;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -50,7 +48,6 @@ final class SimulateCommand implements Callable<Integer> {
     private static final int MOST_CELLS = 1_000;
     private static final int MOST_COPIES = 1_000;
     private static final int USUAL_SESSIONS = 2_000;
-    private static final String ALL = "all";
     /** About what a batch of events takes from a worker to a router's index, as measured within one cluster. */
     private static final long EVENT_DELAY_MICROS = 5_000;
 
@@ -124,14 +121,6 @@ final class SimulateCommand implements Callable<Integer> {
         @Override
         public Iterator<String> iterator() {
             return GeneratedLoad.named().keySet().iterator();
-        }
-    }
-
-    static final class PolicyNames implements Iterable<String> {
-
-        @Override
-        public Iterator<String> iterator() {
-            return Policies.names().iterator();
         }
     }
 
@@ -223,7 +212,7 @@ final class SimulateCommand implements Callable<Integer> {
         for (int workerCount : workers) {
             for (int routerCount : routers) {
                 for (String cache : caches) {
-                    policies().forEach(policy -> cells.add(new Cell(workerCount, routerCount, cache(cache), policy)));
+                    PolicyNames.of(policies, spec.commandLine()).forEach(policy -> cells.add(new Cell(workerCount, routerCount, cache(cache), policy)));
                 }
             }
         }
@@ -231,21 +220,6 @@ final class SimulateCommand implements Callable<Integer> {
             throw wrong(cells.size() + " combinations are too many: " + MOST_CELLS + " at most");
         }
         return cells.stream().distinct().toList();
-    }
-
-    private List<PolicyName> policies() {
-        if (policies.equals(List.of(ALL))) {
-            return List.copyOf(Policies.all().keySet());
-        }
-        List<PolicyName> named = new ArrayList<>();
-        for (String name : policies) {
-            PolicyName policy = Policies.named(name);
-            if (policy == null) {
-                throw wrong("--policy " + name + " is none of " + String.join(", ", Policies.names()) + ", all");
-            }
-            named.add(policy);
-        }
-        return named;
     }
 
     private CacheSize cache(String text) {

@@ -6,6 +6,7 @@ import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RoutingPolicy;
 import dev.warmpath.workload.Session;
@@ -16,6 +17,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -70,6 +72,7 @@ public final class SimulatedFleet {
     private final SplittableRandom balancer;
     private final long eventDelayMicros;
     private final int mostInFlight;
+    private final Consumer<Routed> decided;
     private final Times firstToken = new Times();
     private final Times betweenTokens = new Times();
     /** Sessions that have begun, or will, and have not ended. */
@@ -79,7 +82,8 @@ public final class SimulatedFleet {
     private long promptBlocks;
     private long cachedBlocks;
 
-    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy) {
+    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy, Consumer<Routed> decided) {
+        this.decided = decided;
         hashing = HashSettings.ofBlockSize(settings.blockSize());
         balancer = new SplittableRandom(settings.seed());
         eventDelayMicros = settings.eventDelayMicros();
@@ -106,7 +110,13 @@ public final class SimulatedFleet {
      * @param sessions in order of their begin; the next one is asked for when the one before it begins
      */
     public static Report run(Settings settings, Supplier<RoutingPolicy> policy, Iterator<Session> sessions) {
-        var fleet = new SimulatedFleet(settings, policy);
+        return run(settings, policy, sessions, _ -> {});
+    }
+
+    /** The same. @param decided is told of each decision */
+    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, Iterator<Session> sessions,
+            Consumer<Routed> decided) {
+        var fleet = new SimulatedFleet(settings, policy, decided);
         for (int i = 0; i < fleet.workers.size(); i++) {
             SimulatedWorker worker = fleet.workers.get(i);
             fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(),
@@ -137,6 +147,7 @@ public final class SimulatedFleet {
         BlockHashChain chain = BlockHashChain.of(hashing, ExtraKeys.NONE, tokens);
         SimulatedRouter router = routers.get(balancer.nextInt(routers.size()));
         Placed placed = router.place(tokens, chain);
+        decided.accept(placed.decision());
         SimulatedWorker worker = workerById.get(placed.worker().id());
         var request = new InFlight(session, number, placed, timeline.micros());
         if (worker.submit(turn, tokens, chain.fork(), router.id(), request)) {

@@ -5,27 +5,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
-import tools.jackson.core.StreamReadConstraints;
-import tools.jackson.core.StreamReadFeature;
-import tools.jackson.core.json.JsonFactory;
-import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** A file's requests in the order of its lines, with these as they are. Which format it is, its first line says. */
 public final class TraceLines implements AutoCloseable {
 
-    private static final int MOST_NESTED = 64;
-    private static final int MOST_DIGITS = 64;
-
-    private static final JsonMapper JSON = JsonMapper.builder(JsonFactory.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(MOST_NESTED)
-                    .maxNumberLength(MOST_DIGITS).maxStringLength(LineReader.MOST_BYTES).build()).build())
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
-
-    private final LineReader lines;
+    private final JsonLines lines;
     private final List<LineFormat> formats;
     private @Nullable LineFormat format;
     private long firstLine;
@@ -39,7 +24,7 @@ public final class TraceLines implements AutoCloseable {
      */
     public record Line(byte[] raw, long number, double millis, Turn turn) {}
 
-    private TraceLines(LineReader lines, TraceSettings settings) {
+    private TraceLines(JsonLines lines, TraceSettings settings) {
         this.lines = lines;
         formats = List.of(new MooncakeLines(settings.blockTokens()), new RouterLogLines(settings),
                 new PromptLines(settings));
@@ -47,7 +32,7 @@ public final class TraceLines implements AutoCloseable {
 
     /** @throws IOException if the file cannot be read */
     public static TraceLines open(Path file, TraceSettings settings) throws IOException {
-        return new TraceLines(new LineReader(file), settings);
+        return new TraceLines(JsonLines.open(file), settings);
     }
 
     /**
@@ -56,27 +41,21 @@ public final class TraceLines implements AutoCloseable {
      * @throws TraceException if a line is not what it should be, or there is none at all
      */
     public @Nullable Line next() throws IOException {
-        for (byte[] raw = lines.next(); raw != null; raw = lines.next()) {
-            RequestLine request = parse(raw);
+        for (JsonNode json = lines.next(); json != null; json = lines.next()) {
+            RequestLine request = parse(json);
             if (request != null) {
-                return new Line(raw, lines.number(), request.millis(), request.turn());
+                return new Line(lines.raw(), lines.number(), request.millis(), request.turn());
             }
         }
         if (format == null) {
-            throw new TraceException(lines.name(), 1, "the file has no request in it");
+            throw lines.problemOfAll("the file has no request in it");
         }
         return null;
     }
 
-    private @Nullable RequestLine parse(byte[] raw) throws IOException {
+    private @Nullable RequestLine parse(JsonNode json) throws IOException {
         try {
-            JsonNode json = JSON.readTree(lines.text(raw));
-            if (!json.isObject()) {
-                throw lines.problem("a request is a JSON object, not " + Fields.shown(json));
-            }
             return format(json).parse(json);
-        } catch (JacksonException e) {
-            throw lines.problem("it is no whole JSON: " + e.getOriginalMessage().lines().findFirst().orElse(""));
         } catch (Fields.WrongException e) {
             throw lines.problem(e.getMessage());
         } catch (IllegalArgumentException e) {
@@ -121,7 +100,7 @@ public final class TraceLines implements AutoCloseable {
 
     /** Of the file's bytes as they lie there, in hex. */
     public String sha256() throws IOException {
-        return lines.sha256OfAll();
+        return lines.sha256();
     }
 
     @Override

@@ -25,6 +25,7 @@ public final class DecisionLog implements AutoCloseable {
 
     private final int keep;
     private final @Nullable DecisionFile file;
+    private final boolean replay;
     private final RouterMetrics metrics;
     private final InstantSource clock;
     private final LongSupplier nanoTime;
@@ -35,11 +36,12 @@ public final class DecisionLog implements AutoCloseable {
     DecisionLog(DecisionProperties properties, RouterMetrics metrics) {
         this(properties.keep(), properties.file() == null ? null
                 : new DecisionFile(properties.file(), properties.maxFileSize().toBytes(), metrics::decisionsDiscarded),
-                metrics, InstantSource.system(), System::nanoTime);
+                properties.replay(), metrics, InstantSource.system(), System::nanoTime);
     }
 
-    DecisionLog(int keep, @Nullable DecisionFile file, RouterMetrics metrics, InstantSource clock,
+    DecisionLog(int keep, @Nullable DecisionFile file, boolean replay, RouterMetrics metrics, InstantSource clock,
             LongSupplier nanoTime) {
+        this.replay = replay && file != null;
         this.keep = keep;
         this.file = file;
         this.metrics = metrics;
@@ -69,6 +71,9 @@ public final class DecisionLog implements AutoCloseable {
     public Decision decide(RequestRecord request, Subject subject, TokenizedPrompt prompt, Routed routed) {
         var decision = new Decision(clock.instant(), subject, routed, nanoTime, this::ended);
         request.add(decision);
+        if (replay && request.promptKeys() == null) {
+            request.prompt(keys(prompt));
+        }
         synchronized (latest) {
             if (latest.size() == keep) {
                 latest.removeFirst();
@@ -77,6 +82,14 @@ public final class DecisionLog implements AutoCloseable {
         }
         watchers.forEach(each -> each.decided(decision, prompt));
         return decision;
+    }
+
+    private static long[] keys(TokenizedPrompt prompt) {
+        long[] keys = new long[prompt.chain().blockCount()];
+        for (int i = 0; i < keys.length; i++) {
+            keys[i] = prompt.chain().key(i);
+        }
+        return keys;
     }
 
     private void ended(Decision decision) {

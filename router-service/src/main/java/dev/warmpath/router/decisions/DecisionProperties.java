@@ -17,13 +17,17 @@ import org.springframework.validation.annotation.Validated;
  *             nowhere
  * @param maxFileSize from what size on the file of decisions becomes {@code <file>.1}, in place of the one before, 1MB
  *                    at least
+ * @param replay whether the lines of the file have what {@code ./warmpath plan} needs to decide and to simulate again:
+ *               all that the policy saw, 1.5 KB with four workers, and the keys of the prompt's blocks, 11 bytes each.
+ *               Keys are hashes: who can guess a prompt can find out whether it was sent
  */
 @Validated
 @ConfigurationProperties("warmpath.decisions")
 record DecisionProperties(
         @DefaultValue("1024") @Min(1) @Max(100_000) int keep,
         @Nullable Path file,
-        @DefaultValue("64MB") DataSize maxFileSize) {
+        @DefaultValue("64MB") DataSize maxFileSize,
+        @DefaultValue("false") boolean replay) {
 
     private static final DataSize SMALLEST_FILE = DataSize.ofMegabytes(1);
 

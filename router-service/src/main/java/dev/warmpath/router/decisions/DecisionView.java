@@ -24,6 +24,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param leftOutCount          workers of the model that could not be chosen; of more than 16 some are listed
  * @param shadow                what another policy would have done; null if none is asked
  * @param outcome               null while the answer goes on
+ * @param sight                 what the policy saw, of a line of the file under {@code warmpath.decisions.replay};
+ *                              left out elsewhere
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
 @JsonNaming(SnakeCaseStrategy.class)
@@ -47,7 +49,8 @@ public record DecisionView(
         int leftOutCount,
         List<LeftOutView> leftOut,
         @Nullable ShadowView shadow,
-        @Nullable OutcomeView outcome) {
+        @Nullable OutcomeView outcome,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable Sight sight) {
 
     /**
      * What came of it.
@@ -70,6 +73,10 @@ public record DecisionView(
     }
 
     public static DecisionView of(Decision decision) {
+        return of(decision, /* with sight */ false);
+    }
+
+    static DecisionView of(Decision decision, boolean withSight) {
         var subject = decision.subject();
         var routed = decision.routed();
         RouteSnapshot snapshot = routed.snapshot();
@@ -81,6 +88,6 @@ public record DecisionView(
                 snapshot.indexGrade().text(), snapshot.candidateCount(),
                 snapshot.candidates().stream().map(CandidateView::of).toList(),
                 snapshot.leftOut().count(), LeftOutView.of(snapshot.leftOut()), ShadowView.of(routed),
-                outcome == null ? null : OutcomeView.of(outcome));
+                outcome == null ? null : OutcomeView.of(outcome), withSight ? Sight.of(snapshot) : null);
     }
 }

@@ -24,6 +24,7 @@ public final class RequestRecord implements AutoCloseable {
     private @Nullable Long firstTextNanos;
     private @Nullable Answer answer;
     private @Nullable End end;
+    private long @Nullable [] promptKeys;
 
     /**
      * What the client asks for.
@@ -101,6 +102,16 @@ public final class RequestRecord implements AutoCloseable {
     @Override
     public void close() {
         whenClosed.accept(this);
+    }
+
+    /** @param keys of its full blocks; handed over */
+    void prompt(long[] keys) {
+        promptKeys = keys;
+    }
+
+    /** Null if they are not to be written. */
+    long @Nullable [] promptKeys() {
+        return promptKeys;
     }
 
     void add(Decision decision) {

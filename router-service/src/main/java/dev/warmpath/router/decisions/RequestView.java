@@ -1,6 +1,8 @@
 package dev.warmpath.router.decisions;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import java.nio.ByteBuffer;
+import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
@@ -18,6 +20,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param queueMs      how long it waited for its turn at a worker; null if that did not come
  * @param decisions    every worker that it was sent to, in order; of one that ended before, the outcome is there
  * @param outcome      null only of a request whose end nobody told
+ * @param promptKeys   keys of the prompt's full blocks, each 64 bits, the highest byte first, in base64; left out unless
+ *                     {@code warmpath.decisions.replay} is set
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
 @JsonNaming(SnakeCaseStrategy.class)
@@ -32,7 +36,8 @@ record RequestView(
         @Nullable Integer promptTokens,
         @Nullable Double queueMs,
         List<DecisionView> decisions,
-        @Nullable EndView outcome) {
+        @Nullable EndView outcome,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable String promptKeys) {
 
     /** As {@link RequestRecord.Asked}, without what stands beside it. */
     @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -53,9 +58,18 @@ record RequestView(
                 asked.endpoint(), request.model(),
                 new AskedView(asked.streamed(), asked.messages(), asked.choices(), asked.maxTokens(), asked.temperature(),
                         asked.topK(), asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
-                request.promptTokens(), Millis.orNull(request.queueNanos()),
-                request.decisions().stream().map(DecisionView::of).toList(),
-                request.end() == null ? null : outcome(request, request.end()));
+                request.promptTokens(), Millis.orNull(request.queueNanos()), request.decisions().stream()
+                        .map(decision -> DecisionView.of(decision, request.promptKeys() != null)).toList(),
+                request.end() == null ? null : outcome(request, request.end()), base64(request.promptKeys()));
+    }
+
+    private static @Nullable String base64(long @Nullable [] keys) {
+        if (keys == null) {
+            return null;
+        }
+        ByteBuffer bytes = ByteBuffer.allocate(keys.length * Long.BYTES);
+        bytes.asLongBuffer().put(keys);
+        return Base64.getEncoder().encodeToString(bytes.array());
     }
 
     private static EndView outcome(RequestRecord request, RequestRecord.End end) {

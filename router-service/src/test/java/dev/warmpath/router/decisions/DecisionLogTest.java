@@ -277,7 +277,7 @@ class DecisionLogTest {
     }
 
     private DecisionLog log(int keep, @Nullable DecisionFile file) {
-        return new DecisionLog(keep, file, new RouterMetrics(meters), () -> NOON, () -> nanos);
+        return new DecisionLog(keep, file, /* replay */ false, new RouterMetrics(meters), () -> NOON, () -> nanos);
     }
 
     private static Decision begin(DecisionLog log, String request) {
