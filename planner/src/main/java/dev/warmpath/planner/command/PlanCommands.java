@@ -39,6 +39,7 @@ public final class PlanCommands implements Runnable {
                 .addSubcommand(new AnalyzeCommand())
                 .addSubcommand(new SimulateCommand())
                 .addSubcommand(new OrderCommand())
+                .addSubcommand(new CalibrateCommand())
                 .addSubcommand(new HelpCommand())
                 .setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))
