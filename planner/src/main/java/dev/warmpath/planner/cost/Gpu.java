@@ -1,6 +1,7 @@
 package dev.warmpath.planner.cost;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +42,11 @@ public enum Gpu {
     public static @Nullable Gpu named(String name) {
         String plain = name.strip().toLowerCase(Locale.ROOT);
         return Arrays.stream(values()).filter(each -> each.text.equals(plain)).findFirst().orElse(null);
+    }
+
+    /** Of all. */
+    public static List<String> names() {
+        return Arrays.stream(values()).map(Gpu::text).toList();
     }
 
     /** As one asks for it. */
