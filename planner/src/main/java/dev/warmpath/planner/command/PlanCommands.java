@@ -40,6 +40,8 @@ public final class PlanCommands implements Runnable {
                 .addSubcommand(new SimulateCommand())
                 .addSubcommand(new OrderCommand())
                 .addSubcommand(new ReplayCommand())
+                .addSubcommand(new CalibrateCommand())
+                .addSubcommand(new SizeCommand())
                 .addSubcommand(new HelpCommand())
                 .setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))

@@ -1,5 +1,7 @@
 package dev.warmpath.planner.command;
 
+import dev.warmpath.planner.cost.CostException;
+import dev.warmpath.planner.cost.CostModel;
 import dev.warmpath.planner.load.DrawnLoad;
 import dev.warmpath.planner.load.Load;
 import dev.warmpath.planner.load.Survey;
@@ -95,8 +97,9 @@ final class SimulateCommand implements Callable<Integer> {
             description = "${COMPLETION-CANDIDATES}, or all (default: ${DEFAULT-VALUE}); docs/policies.md.")
     List<String> policies = new ArrayList<>();
 
-    @Option(names = "--cost", paramLabel = "NAME", defaultValue = "large-on-four-cards",
-            description = "What a step takes: large-on-four-cards or tiny-on-a-processor (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--cost", paramLabel = "NAME|FILE", defaultValue = "large-on-four-cards",
+            description = "What a step takes: large-on-four-cards, tiny-on-a-processor, or a file that plan calibrate"
+                    + " has written (default: ${DEFAULT-VALUE}).")
     String cost = "large-on-four-cards";
 
     @Option(names = "--max-sequences", paramLabel = "N", defaultValue = "256",
@@ -188,12 +191,12 @@ final class SimulateCommand implements Callable<Integer> {
         }
     }
 
-    private ServiceModel service() {
-        return switch (cost.toLowerCase(Locale.ROOT)) {
-            case "large-on-four-cards" -> ServiceModel.LARGE_ON_FOUR_CARDS;
-            case "tiny-on-a-processor" -> ServiceModel.TINY_ON_A_PROCESSOR;
-            default -> throw wrong("--cost is large-on-four-cards or tiny-on-a-processor, not '" + cost + "'");
-        };
+    private ServiceModel service() throws IOException {
+        try {
+            return CostModel.named(cost).service();
+        } catch (CostException e) {
+            throw wrong("--cost " + e.getMessage());
+        }
     }
 
     private Load source() throws IOException {

@@ -102,7 +102,7 @@ class SimulateCommandTest {
             "simulate --load rag --speed 2                  | --copies and --speed are for traces",
             "simulate --load rag --rate NaN                 | --rate is above 0 and at most a million, not NaN",
             "simulate trace --load rag                      | a TRACE or --load, not both",
-            "simulate --load rag --cost huge                | --cost is large-on-four-cards or tiny-on-a-processor"})
+            "simulate --load rag --cost huge                | --cost huge: is neither large-on-four-cards nor"})
     void a_wrong_call_is_refused_in_a_sentence(String arguments, String sentence) {
         assertThat(call(arguments.strip().split(" +"))).isEqualTo(2);
         assertThat(err.toString()).startsWith("warmpath: ").contains(sentence).contains("plan simulate --help");

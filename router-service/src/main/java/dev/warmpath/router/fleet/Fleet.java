@@ -707,6 +707,7 @@ public final class Fleet {
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),
                 heartbeat == null ? null : heartbeat.stepAgeMillis(), worker.isHeld(),
+                heartbeat == null ? null : heartbeat.stepCost(),
                 worker.blockCount(), worker.keys().size(), worker.events().position().sequence(),
                 TimeUnit.NANOSECONDS.toMillis(leaseNow - (worker.leaseEndNanos() - leaseNanos)));
     }

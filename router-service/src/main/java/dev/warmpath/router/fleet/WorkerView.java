@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleet;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.health.HealthState;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param freeBlocks     blocks that no request holds
  * @param stepAgeMillis  how long its device had been at one step by then; 0 = at none
  * @param held           true while somebody holds it, to step it by hand, by the last heartbeat
+ * @param stepCost       what its steps take, as it has measured itself; null before it has
  * @param blockCount     blocks of its pool
  * @param indexEntries   keys that the prefix index holds for it
  * @param lastSequence   number of the last event batch in the index; -1 = no snapshot yet
@@ -42,6 +44,7 @@ public record WorkerView(
         @Nullable Integer freeBlocks,
         @Nullable Long stepAgeMillis,
         boolean held,
+        @Nullable StepCost stepCost,
         int blockCount,
         int indexEntries,
         long lastSequence,
