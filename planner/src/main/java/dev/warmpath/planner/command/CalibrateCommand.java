@@ -3,6 +3,7 @@ package dev.warmpath.planner.command;
 import dev.warmpath.planner.cost.Calibration;
 import dev.warmpath.planner.cost.CostModel;
 import dev.warmpath.planner.cost.PublishedCosts;
+import dev.warmpath.planner.cost.RequestOverhead;
 import dev.warmpath.planner.cost.WorkerCost;
 import dev.warmpath.planner.output.JsonText;
 import dev.warmpath.planner.output.Provenance;
@@ -41,6 +42,11 @@ final class CalibrateCommand implements Callable<Integer> {
                     + " (default: ${DEFAULT-VALUE}).")
     double pairNanos;
 
+    @Option(names = "--log", paramLabel = "FILE",
+            description = "A router's log of requests, warmpath.decisions.file, of a time when the fleet was not busy: tells"
+                    + " what a request takes beside steps.")
+    @Nullable Path log;
+
     @Option(names = "--json", description = "The result as JSON.")
     boolean json;
 
@@ -61,10 +67,14 @@ final class CalibrateCommand implements Callable<Integer> {
             throw new ParameterException(spec.commandLine(), "--pair-nanos is 0 to a million, not " + pairNanos);
         }
         Calibration calibration = Calibration.of(management.toString(), PublishedCosts.ask(management), pairNanos);
-        if (out != null) {
-            calibration.model().write(out);
+        CostModel model = calibration.model();
+        if (log != null) {
+            model = model.withService(model.service().withRequestMicros(RequestOverhead.micros(log, model.service())));
         }
-        var view = new View(Provenance.of(0, List.of()), calibration.model(), calibration.spread(),
+        if (out != null) {
+            model.write(out);
+        }
+        var view = new View(Provenance.of(0, List.of()), model, calibration.spread(),
                 calibration.measured(), calibration.workers().stream().map(CalibrateCommand::told).toList());
         spec.commandLine().getOut().print(json ? JsonText.of(view) + '\n' : text(view));
         spec.commandLine().getOut().flush();
@@ -83,7 +93,8 @@ final class CalibrateCommand implements Callable<Integer> {
         view.workers().forEach(each -> workers.add(List.of(each.worker(), each.revision(), each.measured() ? "yes" : "no",
                 each.blocks() == 0 ? "–" : Long.toString(each.blocks()))));
         return view.model().source() + "\n\n" + costs + "\npairs of tokens: " + figure(view.model().service().pairNanos())
-                + " ns, which workers do not tell\n\n" + workers + "\n" + view.provenance().line() + '\n';
+                + " ns, which workers do not tell\nbeside steps, a request: "
+                + figure(view.model().service().requestMicros()) + " us\n\n" + workers + "\n" + view.provenance().line() + '\n';
     }
 
     private static String figure(double value) {

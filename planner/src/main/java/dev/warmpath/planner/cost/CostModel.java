@@ -82,6 +82,11 @@ public record CostModel(String name, String source, ServiceModel service, long c
         return model;
     }
 
+    /** The same with other times. */
+    public CostModel withService(ServiceModel other) {
+        return new CostModel(name, source, other, cacheBytesPerToken, contextLength);
+    }
+
     /** One small JSON object, with units in its fields' names. */
     public void write(Path file) throws IOException {
         Files.writeString(file, JSON.writeValueAsString(this) + '\n');
@@ -94,6 +99,7 @@ public record CostModel(String name, String source, ServiceModel service, long c
         time(where, "pair_nanos", service.pairNanos());
         time(where, "row_micros", service.rowMicros());
         time(where, "context_token_nanos", service.contextTokenNanos());
+        time(where, "request_micros", service.requestMicros());
         if (service.promptTokenMicros() == 0 && service.pairNanos() == 0) {
             throw new CostException(where, "a prompt's token takes no time at all");
         }

@@ -11,9 +11,16 @@ import dev.warmpath.worker.scheduler.ScheduledBatch;
  * @param pairNanos          for each of those tokens and each token before it
  * @param rowMicros          for each sequence that draws from its last token alone
  * @param contextTokenNanos  for each token of that one's context
+ * @param requestMicros      beside steps, for each request: from router to worker, and its first token back
  */
-public record ServiceModel(
-        double stepMicros, double promptTokenMicros, double pairNanos, double rowMicros, double contextTokenNanos) {
+public record ServiceModel(double stepMicros, double promptTokenMicros, double pairNanos, double rowMicros,
+        double contextTokenNanos, double requestMicros) {
+
+    /** With no time beside steps. */
+    public ServiceModel(double stepMicros, double promptTokenMicros, double pairNanos, double rowMicros,
+            double contextTokenNanos) {
+        this(stepMicros, promptTokenMicros, pairNanos, rowMicros, contextTokenNanos, 0);
+    }
 
     /** About a model of 70 billion parameters on four cards of 2024. */
     public static final ServiceModel LARGE_ON_FOUR_CARDS = new ServiceModel(12_000, 105, 2, 20, 35);
@@ -25,10 +32,15 @@ public record ServiceModel(
      */
     public static final ServiceModel TINY_ON_A_PROCESSOR = new ServiceModel(194, 67, 0, 0, 102);
 
-    /** Everything takes so many times as long. */
+    /** Everything in a step takes so many times as long. */
     public ServiceModel slower(double factor) {
         return new ServiceModel(stepMicros * factor, promptTokenMicros * factor, pairNanos * factor,
-                rowMicros * factor, contextTokenNanos * factor);
+                rowMicros * factor, contextTokenNanos * factor, requestMicros);
+    }
+
+    /** The same with so much time beside steps. */
+    public ServiceModel withRequestMicros(double micros) {
+        return new ServiceModel(stepMicros, promptTokenMicros, pairNanos, rowMicros, contextTokenNanos, micros);
     }
 
     /** Computing the last tokens of a prompt, without the step's fixed part. */

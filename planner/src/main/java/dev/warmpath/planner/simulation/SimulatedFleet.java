@@ -24,7 +24,7 @@ import java.util.function.Supplier;
  * A fleet under a simulated clock: real routers (index, books, policy) over real workers (scheduler, block manager)
  * whose device is a {@link ServiceModel}. One thread; everything follows from the seed.
  *
- * <p>Left out: networks (a placed request is at its worker at once), tokenizing, the waiting room before a router, and
+ * <p>Left out: networks, but for one time that each request takes, tokenizing, the waiting room before a router, and
  * everything that fails.
  */
 public final class SimulatedFleet {
@@ -71,6 +71,7 @@ public final class SimulatedFleet {
     private final Map<String, SimulatedWorker> workerById = new HashMap<>();
     private final SplittableRandom balancer;
     private final long eventDelayMicros;
+    private final long requestMicros;
     private final int mostInFlight;
     private final Consumer<Routed> decided;
     private final Times firstToken = new Times();
@@ -87,6 +88,7 @@ public final class SimulatedFleet {
         hashing = HashSettings.ofBlockSize(settings.blockSize());
         balancer = new SplittableRandom(settings.seed());
         eventDelayMicros = settings.eventDelayMicros();
+        requestMicros = Math.round(settings.service().requestMicros());
         mostInFlight = settings.mostInFlight();
         for (int i = 0; i < settings.workers(); i++) {
             var worker = new SimulatedWorker("worker-" + (i + 1), timeline, settings, hashing, this::publish);
@@ -150,12 +152,22 @@ public final class SimulatedFleet {
         decided.accept(placed.decision());
         SimulatedWorker worker = workerById.get(placed.worker().id());
         var request = new InFlight(session, number, placed, timeline.micros());
-        if (worker.submit(turn, tokens, chain.fork(), router.id(), request)) {
+        Runnable arrive = () -> arrive(worker, turn, tokens, chain, router.id(), request);
+        if (requestMicros == 0) {
+            arrive.run();
+        } else {
+            timeline.after(requestMicros, arrive);
+        }
+    }
+
+    private void arrive(SimulatedWorker worker, Turn turn, int[] tokens, BlockHashChain chain, RouterId router,
+            InFlight request) {
+        if (worker.submit(turn, tokens, chain.fork(), router, request)) {
             inFlight++;
         } else {
             refused++;
-            placed.inFlight().close();
-            goOn(session, number);
+            request.placed.inFlight().close();
+            goOn(request.session, request.number);
         }
     }
 

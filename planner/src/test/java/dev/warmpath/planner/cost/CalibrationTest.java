@@ -21,6 +21,24 @@ import org.junit.jupiter.api.io.TempDir;
 
 class CalibrationTest {
 
+    @Test
+    void what_a_request_takes_beside_steps_is_the_median_of_what_steps_do_not_explain(@TempDir Path folder)
+            throws IOException {
+        // a step of 1 ms and 10 us for each of 100 tokens that were not cached: 2 of 5, 7 and 52 ms
+        Path log = folder.resolve("log.jsonl");
+        var lines = new StringBuilder();
+        for (int millis : new int[] {5, 7, 52}) {
+            lines.append("{\"decisions\": [{\"prompt_tokens\": 164, \"outcome\": {\"cached_tokens\": 64, \"first_token_ms\": "
+                    + millis + "}}]}\n");
+        }
+        Files.writeString(log, lines);
+
+        assertThat(RequestOverhead.micros(log, new ServiceModel(1_000, 10, 0, 0, 0))).isCloseTo(5_000, Offset.offset(5.0));
+        Files.writeString(log, "{\"decisions\": []}\n");
+        assertThatThrownBy(() -> RequestOverhead.micros(log, new ServiceModel(1_000, 10, 0, 0, 0)))
+                .isInstanceOf(CostException.class).hasMessageContaining("has no attempt");
+    }
+
     private static final Offset<Double> EXACT = Offset.offset(1e-9);
 
     @TempDir

@@ -69,6 +69,14 @@ class SimulatedFleetTest {
     }
 
     @Test
+    void a_first_token_comes_later_by_what_a_request_takes_beside_steps() {
+        var settings = new SimulatedFleet.Settings(2, 1, GeneratedLoad.PIECE, /* blocks */ 2_000, 4_096, 64, 65_536,
+                SIMPLE.withRequestMicros(5_000), /* event delay */ 100, /* seed */ 1);
+
+        assertThat(run(settings, List.of(Session.of(0, turn(1, 2, 3, 4)))).meanMillis()).isCloseTo(6.64, within(0.001));
+    }
+
+    @Test
     void a_request_that_no_pool_can_hold_is_refused_and_counted_and_its_session_goes_on() {
         long[] pieces = LongStream.range(1, 2_100).toArray();      // 2,099 blocks, and the pool has 2,000
         var session = new Session(0, List.of(turn(pieces), turn(1, 2)), new long[] {0});
