@@ -12,7 +12,7 @@ const load = name => import(new URL(name, here));
 
 const {Pool} = await load('pool.js');
 const {SseReader} = await load('sse.js');
-const {pool: poolOf, fault, MODELS, CARDS} = await load('arithmetic.js');
+const {pool: poolOf, budget, fault, MODELS, CARDS} = await load('arithmetic.js');
 const {SmallPool} = await load('smallpool.js');
 const {Series} = await load('series.js');
 const {treeOf} = await load('tree.js');
@@ -109,6 +109,20 @@ test('an event that does not end is given up', () => {
             reader.push('data: '.padEnd(1_000_000, 'x'));
         }
     }, /does not end/);
+});
+
+test('the calculator reckons as the planner and the doctor do', () => {
+    // the numbers of FormulasTest in the module capacity
+    const llama = {layers: 32, kvHeads: 8, headDim: 128, elementBytes: 2, scaleBytes: 0, blockSize: 16,
+        memoryBytes: 56e9, utilisation: 1, weightBytes: 0, reserveBytes: 0, context: 8_192};
+    assert.equal(poolOf(llama).bytesPerBlock, 2_097_152);
+    assert.equal(poolOf(llama).blocks, 26_702);
+    assert.equal(poolOf(llama).tokens, 427_232);
+    assert.equal(poolOf({...llama, layers: 80, memoryBytes: 45e9}).blocks, 8_583);
+    assert.equal(budget(50, 1_000, 16), 3_780);
+    assert.equal(budget(1, 1, 16), 2);
+    assert.equal(budget(0, 1_000, 16), 0);
+    assert.match(fault({...llama, prefixes: 1.5, prefixTokens: 1}), /Prefixes must be a whole number/);
 });
 
 test('the arithmetic of a start is the worker\'s own', () => {

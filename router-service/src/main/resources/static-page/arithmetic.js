@@ -7,6 +7,7 @@
  *   blocks          = floor(floor(left x utilisation) / bytes per block)
  *   tokens          = blocks x block size
  *   conversations   = floor((blocks - 1) / ceil(context / block size))
+ *   cache budget    = ceil(1.2 x prefixes x ceil(tokens of each / block size))
  * </pre>
  * One block, the null block, holds no tokens of anybody.
  */
@@ -26,6 +27,8 @@ const NULL_BLOCKS = 1;
  * @property {number} weightBytes
  * @property {number} reserveBytes activations, driver, libraries
  * @property {number} context tokens of the longest conversation
+ * @property {number} prefixes that are to stay cached
+ * @property {number} prefixTokens of each
  */
 
 /**
@@ -51,6 +54,18 @@ export function pool(start) {
     };
 }
 
+/**
+ * Blocks that prefixes which are to stay cached want, with a fifth of headroom: what is used once must not push them
+ * out. The class CacheBudget has the same, and a test holds them together.
+ *
+ * @param {number} prefixes
+ * @param {number} tokensEach
+ * @param {number} blockSize tokens
+ */
+export function budget(prefixes, tokensEach, blockSize) {
+    return Math.ceil(prefixes * Math.ceil(tokensEach / blockSize) * 6 / 5);
+}
+
 /** What is wrong with an input, a sentence; null if nothing is. @param {Start} start */
 export function fault(start) {
     const whole = {layers: 'Layers', kvHeads: 'KV heads', headDim: 'Head size', elementBytes: 'Bytes of a number',
@@ -58,6 +73,11 @@ export function fault(start) {
     for (const [name, label] of Object.entries(whole)) {
         if (!Number.isInteger(start[name]) || start[name] < 1) {
             return `${label} must be a whole number, 1 or more.`;
+        }
+    }
+    for (const [name, label] of Object.entries({prefixes: 'Prefixes', prefixTokens: 'Tokens of a prefix'})) {
+        if (start[name] !== undefined && !(Number.isInteger(start[name]) && start[name] >= 0)) {
+            return `${label} must be a whole number, 0 or more.`;
         }
     }
     for (const [name, label] of Object.entries({memoryBytes: 'Memory', weightBytes: 'Weights', reserveBytes: 'Reserve',

@@ -1,5 +1,5 @@
 /** How large a cache a start would have: numbers in, the formulas with these numbers out. */
-import {CARDS, fault, MODELS, pool} from './arithmetic.js';
+import {budget, CARDS, fault, MODELS, pool} from './arithmetic.js';
 import {el, setText} from './dom.js';
 import {bytes, count} from './format.js';
 
@@ -17,6 +17,8 @@ const FIELDS = [
     ['weightBytes', 'Weights, MiB', MIB],
     ['reserveBytes', 'Reserve for activations and driver, MiB', MIB],
     ['utilisation', 'Utilisation of what is left', 1],
+    ['prefixes', 'Prefixes to keep cached', 1],
+    ['prefixTokens', 'Tokens of each', 1],
 ];
 
 export class Calculator {
@@ -43,6 +45,8 @@ export class Calculator {
         this.#set('blockSize', 16);
         this.#set('utilisation', 0.9);
         this.#set('scaleBytes', 0);
+        this.#set('prefixes', 50);
+        this.#set('prefixTokens', 1_000);
         this.#preset();
         feed.on('fleet', fleet => this.#compare(fleet.workers ?? []));
     }
@@ -123,5 +127,13 @@ function lines(start, result) {
         ['conversations of the whole context', `(${count(result.blocks)} − 1 null block) ÷ `
             + `${count(result.blocksOfContext)} blocks of ${count(start.context)} tokens`, count(result.conversations),
         'conversations'],
+        budgetLine(start, result),
     ];
+}
+
+function budgetLine(start, result) {
+    const wanted = budget(start.prefixes, start.prefixTokens, start.blockSize);
+    return ['cache budget', `${count(start.prefixes)} prefixes x `
+        + `${count(Math.ceil(start.prefixTokens / start.blockSize))} blocks x 1.2`,
+    `${count(wanted)} blocks, ${wanted <= result.blocks ? 'which fit' : 'more than there are'}`, 'budget'];
 }

@@ -16,8 +16,8 @@ public record BlockShape(int blockTokens, int layers, int kvHeads, int headDim, 
 
     public BlockShape {
         if (blockTokens < 1 || layers < 1 || kvHeads < 1 || headDim < 1 || valueBytes < 1) {
-            throw new IllegalArgumentException("a block of " + blockTokens + " tokens, " + layers + " layers, " + kvHeads
-                    + " heads of " + headDim + " numbers of " + valueBytes + " bytes");
+            throw new IllegalArgumentException("a block of " + blockTokens + " tokens, " + layers + " layers, "
+                    + kvHeads + " heads of " + headDim + " numbers of " + valueBytes + " bytes");
         }
     }
 

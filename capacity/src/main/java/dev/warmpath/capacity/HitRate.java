@@ -1,8 +1,8 @@
 package dev.warmpath.capacity;
 
 /**
- * Hit rates of late, by windows of 1,000 queries: each window that is full counts as one, the running one by how full it
- * is, and so a burst neither hides what was before it nor is hidden. A query is a look-up of a full block.
+ * Hit rates of late, by windows of 1,000 queries: each window that is full counts as one, the running one by how full
+ * it is, and so a burst neither hides what was before it nor is hidden. A query is a look-up of a full block.
  */
 public final class HitRate {
 

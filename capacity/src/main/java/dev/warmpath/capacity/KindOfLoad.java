@@ -43,8 +43,9 @@ public enum KindOfLoad {
 
     /** Which kinds have such a rate, in words. */
     public static String describe(double hitRate) {
-        String kinds = Arrays.stream(values()).filter(kind -> kind.includes(hitRate)).map(kind -> String.format(Locale.ROOT,
-                "%s (%.0f to %.0f %%)", kind.text, 100 * kind.least, 100 * kind.most)).collect(Collectors.joining(", or "));
+        String kinds = Arrays.stream(values()).filter(kind -> kind.includes(hitRate)).map(kind ->
+                String.format(Locale.ROOT, "%s (%.0f to %.0f %%)", kind.text, 100 * kind.least, 100 * kind.most))
+                        .collect(Collectors.joining(", or "));
         return kinds.isEmpty() ? "no kind of load that is known by its hit rate" : kinds;
     }
 }

@@ -54,8 +54,8 @@ public final class LowHitRate {
         }
 
         public Facts withCache(long blocks, long workingSet, long reuse) {
-            return new Facts(blockTokens, hitRate, couldBe, sharedTokens, medianPrompt, prefixCaching, blocks, workingSet,
-                    reuse);
+            return new Facts(blockTokens, hitRate, couldBe, sharedTokens, medianPrompt, prefixCaching, blocks,
+                    workingSet, reuse);
         }
     }
 
@@ -68,9 +68,9 @@ public final class LowHitRate {
             causes.add("prefix caching is off: set warmpath.kv.prefix-caching=true (vLLM: --enable-prefix-caching)");
         }
         if (facts.couldBe >= 0 && facts.couldBe < LITTLE_SHARED) {
-            causes.add(String.format(Locale.ROOT, "prompts have next to nothing in common: even an endless cache would find"
-                    + " %.1f %% of their blocks; put what is the same for all at the begin of prompts, what differs (a time,"
-                    + " an id, a user's name) at their end", 100 * facts.couldBe));
+            causes.add(String.format(Locale.ROOT, "prompts have next to nothing in common: even an endless cache"
+                    + " would find %.1f %% of their blocks; put what is the same for all at the begin of prompts,"
+                    + " what differs (a time, an id, a user's name) at their end", 100 * facts.couldBe));
         }
         if (facts.medianPrompt >= 0 && facts.medianPrompt <= facts.blockTokens) {
             causes.add("half of the prompts have " + facts.medianPrompt + " tokens or fewer, and a block has "
@@ -80,24 +80,26 @@ public final class LowHitRate {
         int lost = facts.sharedTokens <= 0 ? 0
                 : PrefixSharing.lostTokens((int) Math.min(facts.sharedTokens, Integer.MAX_VALUE), facts.blockTokens);
         if (lost > 0) {
-            causes.add("the beginning that prompts share has " + facts.sharedTokens + " tokens, which is no multiple of the"
-                    + " block size " + facts.blockTokens + ": " + lost + " of them are computed for every request; lengthen"
-                    + " it by " + (facts.blockTokens - lost) + " or take smaller blocks");
+            causes.add("the beginning that prompts share has " + facts.sharedTokens
+                    + " tokens, which is no multiple of the block size " + facts.blockTokens + ": " + lost
+                    + " of them are computed for every request; lengthen it by " + (facts.blockTokens - lost)
+                    + " or take smaller blocks");
         }
         if (facts.poolBlocks >= 0 && facts.workingSetBlocks > 0
                 && facts.poolBlocks < CacheBudget.withHeadroom(facts.workingSetBlocks)) {
-            causes.add(String.format(Locale.ROOT, "the cache is too small: it has %,d blocks, and what is reused needs %,d with"
-                    + " a fifth of headroom; add workers, memory (warmpath.kv.memory-utilization, vLLM: --gpu-memory-utilization)"
-                    + " or a host tier", facts.poolBlocks, CacheBudget.withHeadroom(facts.workingSetBlocks)));
+            causes.add(String.format(Locale.ROOT, "the cache is too small: it has %,d blocks, and what is reused"
+                    + " needs %,d with a fifth of headroom; add workers, or memory (warmpath.kv.memory-utilization,"
+                    + " vLLM: --gpu-memory-utilization)", facts.poolBlocks,
+                    CacheBudget.withHeadroom(facts.workingSetBlocks)));
         }
         if (facts.poolBlocks >= 0 && facts.medianReuse > facts.poolBlocks) {
-            causes.add(String.format(Locale.ROOT, "blocks are evicted before they are used again: in the median %,d others are"
-                    + " used in between, and the cache has %,d", facts.medianReuse, facts.poolBlocks));
+            causes.add(String.format(Locale.ROOT, "blocks are evicted before they are used again: in the median %,d"
+                    + " others are used in between, and the cache has %,d", facts.medianReuse, facts.poolBlocks));
         }
         if (causes.isEmpty() && facts.hitRate >= 0 && facts.couldBe > 0 && facts.hitRate < WELL * facts.couldBe) {
-            causes.add(String.format(Locale.ROOT, "%.1f %% were found, and %.1f %% could be: requests may go where their blocks"
-                    + " are not (see warmpath.routing.policy), or tenants' salts keep equal prompts apart", 100 * facts.hitRate,
-                    100 * facts.couldBe));
+            causes.add(String.format(Locale.ROOT, "%.1f %% were found, and %.1f %% could be: requests may go where"
+                    + " their blocks are not (see warmpath.routing.policy), or tenants' salts keep equal prompts apart",
+                    100 * facts.hitRate, 100 * facts.couldBe));
         }
         return causes;
     }

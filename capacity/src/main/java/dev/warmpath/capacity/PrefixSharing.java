@@ -27,8 +27,8 @@ public final class PrefixSharing {
     }
 
     /**
-     * By how much of itself a first token comes sooner, on a worker that has nothing else to do: a prompt's share that is
-     * cached, times how often it is found. Under load the wait before it outweighs it, in either direction.
+     * By how much of itself a first token comes sooner, on a worker that has nothing else to do: a prompt's share that
+     * is cached, times how often it is found. Under load the wait before it outweighs it, in either direction.
      */
     public static double firstTokenSaved(double cachedShare, double hitRate) {
         return cachedShare * hitRate;

@@ -1,8 +1,8 @@
 package dev.warmpath.capacity;
 
 /**
- * How full a pool of blocks should be: 85 to 90 % of it in use by requests is where a card earns most. Below, memory lies
- * idle, which is fine as long as nobody waits; above, the next long answer preempts another one.
+ * How full a pool of blocks should be: 85 to 90 % of it in use by requests is where a card earns most. Below, memory
+ * lies idle, which is fine as long as nobody waits; above, the next long answer preempts another one.
  */
 public enum WorkingPoint {
 

@@ -9,8 +9,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
 /** {@code plan}: the planner, a program of its own, which has the router's and the worker's classes in it. */
-@Command(name = "plan", description = {"What a load would cost, how many workers it needs, what other policies would do.",
-        "analyze, simulate, size, order, replay, calibrate: see 'plan --help', and 'plan COMMAND --help' of each."})
+@Command(name = "plan", description = {"What a load would cost, how many workers it needs, what other policies would"
+        + " do.", "analyze, simulate, size, order, replay, calibrate: see 'plan --help', and 'plan COMMAND --help' of"
+                + " each."})
 final class PlanCommand implements Callable<Integer> {
 
     /** Simulations keep what they simulate: caches of a whole fleet. */

@@ -10,11 +10,12 @@ import java.util.stream.Stream;
 /**
  * A program that is built when it is needed: its module, and the flags of its JVM. {@link #FLEET} are the services.
  *
- * <p>These run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's Vector
- * API code 34 times. In a router the second one takes up a method after ten times as many calls as it would: else it
- * takes half of a start's processor time, on cores that the workers need then. Load gets there within a minute. Netty's
- * buffers are plain memory, as before JDK 24: a request costs a sixth less, as measured; none is traced for leaks. A
- * router's classes take 100 MB: as many do not make it stop for a whole collection, which is two of 50 and 85 ms less.
+ * <p>These run on both compilers: the first one alone makes a router's request cost twice as much, and a worker's
+ * Vector API code 34 times. In a router the second one takes up a method after ten times as many calls as it would:
+ * else it takes half of a start's processor time, on cores that the workers need then. Load gets there within a minute.
+ * Netty's buffers are plain memory, as before JDK 24: a request costs a sixth less, as measured; none is traced for
+ * leaks. A router's classes take 100 MB: as many do not make it stop for a whole collection, which is two of 50 and 85
+ * ms less.
  */
 public enum Service {
 

@@ -46,6 +46,17 @@ final class FleetDoctor {
         revisions(readiness);
         builds(fleet);
         clocks(fleet, readiness);
+        new CacheDoctor(findings).look(meters(fleet, Role.ROUTER), meters(fleet, Role.WORKER));
+    }
+
+    /** What processes answer for Prometheus; those that do not are told elsewhere. */
+    private Map<String, String> meters(FleetFile fleet, Role role) {
+        Map<String, CompletableFuture<HttpResponse<String>>> asked = new LinkedHashMap<>();
+        fleet.of(role).stream().filter(FleetMember::isRunning)
+                .forEach(member -> asked.put(member.id(), management.get(member.management("/actuator/prometheus"))));
+        Map<String, String> texts = new LinkedHashMap<>();
+        answers(asked).forEach((id, answer) -> texts.put(id, answer.status() == 200 ? answer.body() : ""));
+        return texts;
     }
 
     private static Finding state(FleetMember member, Readiness readiness) {

@@ -11,19 +11,19 @@ import org.jspecify.annotations.Nullable;
  * The text that {@code /actuator/prometheus} answers, as far as totals and histograms want it: sums over the series of
  * a name. Lines that are none are passed over.
  */
-final class PrometheusText {
+public final class PrometheusText {
 
     private static final String BUCKET = "_bucket";
     private static final String BOUND = "le=\"";
 
     private final List<String> lines;
 
-    PrometheusText(String text) {
+    public PrometheusText(String text) {
         this.lines = text.lines().filter(line -> !line.startsWith("#")).toList();
     }
 
     /** 0 if there is none. */
-    double sum(String name) {
+    public double sum(String name) {
         return sum(name, _ -> true);
     }
 

@@ -40,6 +40,7 @@ class FleetDoctorTest {
     private @Nullable String urlOfSecond;
     private List<String> commits = List.of("abc");
     private int asked;
+    private String meters = "";
     private final List<String> found = new ArrayList<>();
 
     @BeforeEach
@@ -73,6 +74,7 @@ class FleetDoctorTest {
         return switch (path) {
             case "/time" -> "{\"timestamp\":\"" + Instant.now().minus(clockBehind) + "\",\"status\":404}";
             case "/actuator/info" -> "{\"build\":{\"commit\":\"" + commits.get(asked++ % commits.size()) + "\"}}";
+            case "/actuator/prometheus" -> meters;
             default -> """
                     {"workers":[{"id":"worker-1","url":"%1$s","model":"tiny","revision":"aaaa","state":"ready"},
                     {"id":"worker-2","url":"%3$s","model":"tiny","revision":"%2$s","state":"ready"}]}
@@ -94,6 +96,46 @@ class FleetDoctorTest {
         assertThat(look()).contains("  missing  worker-2 has ended: ./warmpath logs worker-2 says why, ./warmpath "
                 + "restart worker-2 brings it back", "  ok       all workers of tiny have revision aaaa",
                 "  ok       all processes are of the same build", "  ok       clocks of 3 processes agree within 2 s");
+    }
+
+    @Test
+    void a_cache_that_finds_half_of_what_it_could_and_a_pool_that_preempts_are_told_with_what_to_set() {
+        meters = """
+                warmpath_kv_blocks 1000.0
+                warmpath_kv_blocks_cached 700.0
+                warmpath_kv_usage_ratio 0.95
+                warmpath_engine_preemptions_sequences_total{mode="recompute"} 3.0
+                warmpath_prefix_cache_queries_blocks_total 5000.0
+                warmpath_prefix_cache_hits_blocks_total 2000.0
+                warmpath_prompt_tokens_total{model="tiny"} 100000.0
+                warmpath_fleet_cached_tokens_total{model="tiny"} 80000.0
+                warmpath_cached_tokens_total{model="tiny"} 40000.0
+                """;
+        assertThat(look()).anySatisfy(line -> assertThat(line).startsWith("  warning  40.0 % of prompts' blocks were"
+                + " found cached: 40.0 % were found, and 80.0 % could be")).anySatisfy(line -> assertThat(line)
+                .startsWith(
+                        "  warning  the pool of worker-1 preempts requests, which are computed again: 95 % of 1,000"
+                        + " blocks"));
+    }
+
+    @Test
+    void a_cache_that_does_well_and_one_that_was_hardly_asked_are_fine() {
+        meters = "warmpath_kv_blocks 1000\nwarmpath_kv_usage_ratio 0.2\n"
+                + "warmpath_prefix_cache_queries_blocks_total 12\n";
+        assertThat(look()).contains("  ok       the cache was asked for 12 blocks so far, too few to tell how much it"
+                + " finds", "  ok       the pool of worker-1 has room: 20 % of 1,000 blocks are in use");
+        found.clear();
+        meters = "warmpath_kv_blocks 1000\nwarmpath_kv_usage_ratio 0.87\nwarmpath_prefix_cache_queries_blocks_total"
+                + " 5000\nwarmpath_prefix_cache_hits_blocks_total 4500\n";
+        assertThat(look()).contains("  ok       90.0 % of prompts' blocks were found cached",
+                "  ok       the pool of worker-1 is where it should be: 87 % of 1,000 blocks are in use");
+    }
+
+    @Test
+    void caching_that_is_off_is_told() {
+        meters = "warmpath_kv_blocks 1000\nwarmpath_prefix_cache_queries_blocks_total 5000\n";
+        assertThat(look()).anySatisfy(line -> assertThat(line).contains("prefix caching is off: set"
+                + " warmpath.kv.prefix-caching=true"));
     }
 
     @Test

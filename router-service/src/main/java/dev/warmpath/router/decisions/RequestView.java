@@ -20,8 +20,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param queueMs      how long it waited for its turn at a worker; null if that did not come
  * @param decisions    every worker that it was sent to, in order; of one that ended before, the outcome is there
  * @param outcome      null only of a request whose end nobody told
- * @param promptKeys   keys of the prompt's full blocks, each 64 bits, the highest byte first, in base64; left out unless
- *                     {@code warmpath.decisions.replay} is set
+ * @param promptKeys   keys of the prompt's full blocks, each 64 bits, the highest byte first, in base64; left out
+ *                     unless {@code warmpath.decisions.replay} is set
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
 @JsonNaming(SnakeCaseStrategy.class)

@@ -58,15 +58,16 @@ public record Sight(Query query, List<Integer> uses, Columns candidates) {
         List<Candidate> all = snapshot.candidates().stream().map(CandidateCost::candidate).toList();
         return new Columns(column(all, Candidate::workerId), column(all, Candidate::matchedBlocks),
                 column(all, Candidate::pendingTokens), column(all, Candidate::pendingRequests),
-                column(all, Candidate::requests), column(all, Candidate::maxSequences), column(all, Candidate::usedBlocks),
-                column(all, Candidate::sharedBlocks), column(all, Candidate::blockCount),
+                column(all, Candidate::requests), column(all, Candidate::maxSequences), column(all,
+                Candidate::usedBlocks), column(all, Candidate::sharedBlocks), column(all, Candidate::blockCount),
                 column(all, Candidate::lastChosen), column(all, each -> each.indexAge().batches()),
                 column(all, each -> each.indexAge().nanos()), column(all, each -> each.grade().text()),
                 column(all, each -> each.health().text()), column(all, Candidate::failureShare),
                 column(all, Candidate::promisedBlocks), column(all, Candidate::cachedBlocks),
                 column(all, Candidate::mostCachedBlocks), column(all, Candidate::contextTokens),
-                column(all, each -> each.stepCost().stepMicros()), column(all, each -> each.stepCost().promptTokenMicros()),
-                column(all, each -> each.stepCost().rowMicros()), column(all, each -> each.stepCost().contextTokenNanos()));
+                column(all, each -> each.stepCost().stepMicros()), column(all, each -> each.stepCost()
+                .promptTokenMicros()), column(all, each -> each.stepCost().rowMicros()), column(all, each ->
+                each.stepCost().contextTokenNanos()));
     }
 
     private static <T> List<T> column(List<Candidate> all, Function<Candidate, T> part) {
@@ -86,7 +87,9 @@ public record Sight(Query query, List<Integer> uses, Columns candidates) {
                 query.busyShare, query.reuse, pairs);
     }
 
-    /** As the policy was given them. @throws IllegalArgumentException if columns are not of one length, or say nonsense */
+    /**
+     * As the policy was given them. @throws IllegalArgumentException if columns are not of one length, or say nonsense
+     */
     public List<Candidate> toCandidates() {
         Columns all = candidates;
         List<Candidate> made = new ArrayList<>();
