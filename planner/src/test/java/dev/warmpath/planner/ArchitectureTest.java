@@ -33,7 +33,7 @@ class ArchitectureTest {
             .whereLayer("cost").mayOnlyBeAccessedByLayers("command")
             .whereLayer("comparison").mayNotBeAccessedByAnyLayer()
             .whereLayer("load").mayOnlyBeAccessedByLayers("study", "command")
-            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "analysis", "replay", "command")
+            .whereLayer("trace").mayOnlyBeAccessedByLayers("load", "analysis", "replay", "command", "cost")
             .whereLayer("output").mayOnlyBeAccessedByLayers("load", "study", "analysis", "replay", "command");
 
     @ArchTest

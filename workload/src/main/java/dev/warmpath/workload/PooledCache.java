@@ -45,18 +45,21 @@ public final class PooledCache {
     }
 
     /**
-     * One key for each whole piece of the prompt, and of the answer if the prompt ends with a whole one, each of all
-     * that is before it, too.
+     * One key for each whole piece of the prompt, and of the answer where its pieces are known, or the prompt ends with
+     * a whole one, each of all that is before it, too. The last token that is drawn is not computed.
      */
     public static long[] keys(Turn turn) {
         Prompt prompt = turn.prompt();
-        int full = prompt.length() / prompt.pieceTokens();
-        boolean endsWhole = prompt.length() % prompt.pieceTokens() == 0;
-        int answered = endsWhole ? (turn.answerTokens() - 1) / prompt.pieceTokens() : 0;
+        int size = prompt.pieceTokens();
+        int full = prompt.length() / size;
+        int answered = turn.continued().length > 0
+                ? Math.min((prompt.length() + turn.answerTokens() - 1) / size - full, turn.continued().length)
+                : prompt.length() % size == 0 ? (turn.answerTokens() - 1) / size : 0;
         long[] keys = new long[full + answered];
         long key = 0;
         for (int i = 0; i < keys.length; i++) {
-            long piece = i < full ? prompt.pieces()[i] : Prompt.ANSWER;
+            long piece = i < full ? prompt.pieces()[i]
+                    : turn.continued().length > 0 ? turn.continued()[i - full] : Prompt.ANSWER;
             key = Long.rotateLeft((key ^ piece) * MIX, 29) * MIX + piece;
             keys[i] = key;
         }

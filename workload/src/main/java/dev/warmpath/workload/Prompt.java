@@ -36,6 +36,18 @@ public record Prompt(long[] pieces, int pieceTokens, int length) {
         }
     }
 
+    /** Of a piece. @param place in it, from 0 */
+    static int token(long piece, int place) {
+        if (piece == ANSWER) {
+            return ANSWER_TOKEN;
+        }
+        long rest = piece;
+        for (int i = 0; i < place && rest != 0; i++) {
+            rest /= BASE;
+        }
+        return place < DIGITS ? (int) (rest % BASE) : 0;
+    }
+
     /** A copy each time, which belongs to the caller. */
     public int[] tokens() {
         int[] tokens = new int[length];

@@ -6,6 +6,7 @@ import dev.warmpath.capacity.LowHitRate.Facts;
 import dev.warmpath.planner.output.Figures;
 import dev.warmpath.planner.output.Provenance;
 import dev.warmpath.planner.trace.Arrival;
+import dev.warmpath.planner.trace.SeenKeys;
 import dev.warmpath.workload.PooledCache;
 import dev.warmpath.workload.Prompt;
 import java.util.ArrayList;
@@ -14,8 +15,8 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a trace's prompts have in common, in one pass and in 250 MB at most, however long it is. One thread adds; whoever
- * asks for the result while it does so waits for its request.
+ * What a trace's prompts have in common, in one pass and in 250 MB at most, however long it is. One thread adds;
+ * whoever asks for the result while it does so waits for its request.
  */
 public final class Analysis {
 
@@ -139,7 +140,8 @@ public final class Analysis {
             double hits = distances.hits(size);
             curve.add(new AnalysisView.Size(size, size * blockTokens, share(hits)));
             if (workingSet > size && workingSet < size * 2) {
-                curve.add(new AnalysisView.Size(workingSet, workingSet * blockTokens, share(distances.hits(workingSet))));
+                curve.add(new AnalysisView.Size(workingSet, workingSet * blockTokens,
+                        share(distances.hits(workingSet))));
             }
             if (hits >= all) {
                 break;

@@ -75,10 +75,11 @@ public record AnalysisView(String version, String commit, long seed, List<Proven
         line(text, "answers", tokens(answerLength));
         line(text, "blocks", "of %d tokens: %s, %s different, %s reusable".formatted(blockTokens,
                 Figures.count(blocks.total), Figures.count(blocks.unique), Figures.count(blocks.reusable)));
-        line(text, "could be found", "%s of the blocks with an endless cache: %s of all prompt tokens need not be computed"
-                .formatted(Figures.percent(blocks.hitRate), Figures.percent(blocks.savedShare)));
+        line(text, "could be found", ("%s of the blocks with an endless cache: %s of all prompt tokens need not be"
+                + " computed").formatted(Figures.percent(blocks.hitRate), Figures.percent(blocks.savedShare)));
         line(text, "like", KindOfLoad.describe(blocks.hitRate));
-        line(text, "in common", tokens(sharedTokens) + "; " + Figures.percent(sharedNone) + " of requests have nothing");
+        line(text, "in common", tokens(sharedTokens) + "; " + Figures.percent(sharedNone)
+                + " of requests have nothing");
         line(text, "working set", workingSet.text() + ": 95 % of what an endless cache finds");
         line(text, "cache budget", cacheBudget.text() + ": the working set and a fifth");
         if (reuseGapP50Seconds != null) {

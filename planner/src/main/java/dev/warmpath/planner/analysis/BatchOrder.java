@@ -15,10 +15,10 @@ import java.util.Map;
 import java.util.function.DoubleConsumer;
 
 /**
- * A batch's prompts in an order in which those that begin alike run together, so that a small cache serves them: a block
- * is computed once for all that have it. Prompts are sorted by their pieces one after the other; which of two different
- * pieces comes first is told by which of them the file has first, so what came early stays early, and equal prompts stay
- * in their order.
+ * A batch's prompts in an order in which those that begin alike run together, so that a small cache serves them: a
+ * block is computed once for all that have it. Prompts are sorted by their pieces one after the other; which of two
+ * different pieces comes first is told by which of them the file has first, so what came early stays early, and equal
+ * prompts stay in their order.
  */
 public final class BatchOrder {
 
@@ -47,8 +47,8 @@ public final class BatchOrder {
         for (Line line = file.next(); line != null; line = file.next()) {
             bytes += line.raw().length + (long) line.turn().prompt().pieces().length * Long.BYTES;
             if (lines.size() == MOST_PROMPTS || bytes > MOST_BYTES) {
-                throw new IOException("line " + line.number() + ": the batch is too large to be sorted here, " + MOST_PROMPTS
-                        + " prompts or 1 GiB; split it");
+                throw new IOException("line " + line.number() + ": the batch is too large to be sorted here, "
+                        + MOST_PROMPTS + " prompts or 1 GiB; split it");
             }
             lines.add(line);
             progress.accept(file.share());
@@ -80,7 +80,8 @@ public final class BatchOrder {
 
     /** Full blocks of all prompts. */
     public long fullBlocks() {
-        return lines.stream().mapToLong(line -> line.turn().prompt().length() / line.turn().prompt().pieceTokens()).sum();
+        return lines.stream().mapToLong(line -> line.turn().prompt().length() / line.turn().prompt().pieceTokens())
+                .sum();
     }
 
     public int blockTokens() {

@@ -46,8 +46,9 @@ public record OrderView(String version, String commit, List<Provenance.Input> in
         var table = new TextTable(2, "order", "cache", "blocks computed", "tokens", "saved");
         for (Row row : orders) {
             table.add(List.of(row.order.equals("file") ? "as the file has it" : "by beginnings",
-                    row.endless ? "endless" : Figures.count(row.cacheBlocks) + " blocks", Figures.count(row.computedBlocks),
-                    Figures.count(row.computedTokens), Figures.percent(row.savedShare)));
+                    row.endless ? "endless" : Figures.count(row.cacheBlocks) + " blocks",
+                    Figures.count(row.computedBlocks), Figures.count(row.computedTokens),
+                    Figures.percent(row.savedShare)));
         }
         return Figures.count(prompts) + " prompts, " + Figures.count(fullBlocks) + " full blocks of " + blockTokens
                 + " tokens\n\n" + table + "\n" + new Provenance(version, commit, 0, inputs).line() + "\n";

@@ -4,13 +4,13 @@ import java.util.Arrays;
 import org.HdrHistogram.Histogram;
 
 /**
- * How many other blocks were used between a block's uses: a cache that keeps what was used last, of C blocks, finds it if
- * those are fewer than C (Mattson et al., "Evaluation techniques for storage hierarchies", 1970). So one pass tells what
- * a cache of any size finds.
+ * How many other blocks were used between a block's uses: a cache that keeps what was used last, of C blocks, finds it
+ * if those are fewer than C (Mattson et al., "Evaluation techniques for storage hierarchies", 1970). So one pass tells
+ * what a cache of any size finds.
  *
  * <p>Up to a million blocks are followed. Of more, those whose hash is below a threshold, which falls as they become
- * more, and each stands for as many as were left out (Waldspurger et al., "Efficient MRC construction with SHARDS", FAST
- * 2015, with the threshold halved at a time). Memory is some 60 MB, whatever the trace is.
+ * more, and each stands for as many as were left out (Waldspurger et al., "Efficient MRC construction with SHARDS",
+ * FAST 2015, with the threshold halved at a time). Memory is some 60 MB, whatever the trace is.
  */
 final class ReuseDistances {
 

@@ -32,8 +32,8 @@ final class AnalyzeCommand implements Callable<Integer> {
     CommandSpec spec = CommandSpec.create();
 
     @Parameters(paramLabel = "LOG",
-            description = "A file of requests: Mooncake's format, prompts or token ids as JSON lines, or a router's log of"
-                    + " requests; .gz is unpacked.")
+            description = "A file of requests: Mooncake's format, prompts or token ids as JSON lines, or a router's"
+                    + " log of requests; .gz is unpacked.")
     Path file = Path.of("");
 
     @Mixin
@@ -61,7 +61,8 @@ final class AnalyzeCommand implements Callable<Integer> {
         var analysis = new Analysis();
         try (Progress progress = Progress.standard();
                 TraceReader reader = TraceReader.open(file, options.settings(spec.commandLine()));
-                var telling = new Telling<>(progress, interrupted -> result(analysis, reader, interrupted), this::show)) {
+                var telling = new Telling<>(progress, interrupted -> result(analysis, reader, interrupted),
+                        this::show)) {
             for (Arrival next = reader.next(); next != null; next = reader.next()) {
                 analysis.add(next);
                 if (reader.requests() % TOLD_EACH == 0) {

@@ -43,8 +43,8 @@ final class CalibrateCommand implements Callable<Integer> {
     double pairNanos;
 
     @Option(names = "--log", paramLabel = "FILE",
-            description = "A router's log of requests, warmpath.decisions.file, of a time when the fleet was not busy: tells"
-                    + " what a request takes beside steps.")
+            description = "A router's log of requests, warmpath.decisions.file, of a time when the fleet was not"
+                    + " busy: tells what a request takes beside steps.")
     @Nullable Path log;
 
     @Option(names = "--json", description = "The result as JSON.")
@@ -90,11 +90,12 @@ final class CalibrateCommand implements Callable<Integer> {
         view.spread().forEach(each ->
                 costs.add(List.of(each.part(), figure(each.median()), figure(each.least()), figure(each.most()))));
         var workers = new TextTable(3, "worker", "revision", "measured", "blocks");
-        view.workers().forEach(each -> workers.add(List.of(each.worker(), each.revision(), each.measured() ? "yes" : "no",
-                each.blocks() == 0 ? "–" : Long.toString(each.blocks()))));
-        return view.model().source() + "\n\n" + costs + "\npairs of tokens: " + figure(view.model().service().pairNanos())
-                + " ns, which workers do not tell\nbeside steps, a request: "
-                + figure(view.model().service().requestMicros()) + " us\n\n" + workers + "\n" + view.provenance().line() + '\n';
+        view.workers().forEach(each -> workers.add(List.of(each.worker(), each.revision(), each.measured() ? "yes"
+                : "no", each.blocks() == 0 ? "–" : Long.toString(each.blocks()))));
+        return view.model().source() + "\n\n" + costs + "\npairs of tokens: " + figure(view.model().service()
+                .pairNanos()) + " ns, which workers do not tell\nbeside steps, a request: "
+                + figure(view.model().service().requestMicros()) + " us\n\n" + workers + "\n" + view.provenance().line()
+                + '\n';
     }
 
     private static String figure(double value) {

@@ -43,8 +43,9 @@ final class ReplayCommand implements Callable<Integer> {
             description = "${COMPLETION-CANDIDATES}, or all (default: ${DEFAULT-VALUE}); docs/policies.md.")
     List<String> policies = List.of(PolicyNames.ALL);
 
-    @Option(names = "--weight", paramLabel = "NAME=VALUE", description = "Of the default policy, where it is not the usual"
-            + " one: queued-request, missing-slot, eviction, stream or failure, as warmpath.routing.weights.* has it.")
+    @Option(names = "--weight", paramLabel = "NAME=VALUE", description = "Of the default policy, where it is not the"
+            + " usual one: queued-request, missing-slot, eviction, stream or failure, as warmpath.routing.weights.*"
+                    + " has it.")
     Map<String, Double> weights = new LinkedHashMap<>();
 
     @Option(names = "--json", description = "The result as JSON.")
@@ -94,22 +95,22 @@ final class ReplayCommand implements Callable<Integer> {
         for (Map.Entry<String, Double> each : weights.entrySet()) {
             double value = each.getValue();
             if (!(value >= 0 && value <= 1e6)) {
-                throw new ParameterException(spec.commandLine(), "--weight " + each.getKey() + " is from 0 to a million, not "
-                        + value);
+                throw new ParameterException(spec.commandLine(), "--weight " + each.getKey()
+                        + " is from 0 to a million, not " + value);
             }
             made = switch (each.getKey()) {
                 case "queued-request" -> new RoutingWeights(value, made.missingSlot(), made.eviction(), made.stream(),
                         made.failure());
-                case "missing-slot" -> new RoutingWeights(made.queuedRequest(), (int) value, made.eviction(), made.stream(),
-                        made.failure());
+                case "missing-slot" -> new RoutingWeights(made.queuedRequest(), (int) value, made.eviction(),
+                        made.stream(), made.failure());
                 case "eviction" -> new RoutingWeights(made.queuedRequest(), made.missingSlot(), value, made.stream(),
                         made.failure());
                 case "stream" -> new RoutingWeights(made.queuedRequest(), made.missingSlot(), made.eviction(), value,
                         made.failure());
                 case "failure" -> new RoutingWeights(made.queuedRequest(), made.missingSlot(), made.eviction(),
                         made.stream(), (int) value);
-                default -> throw new ParameterException(spec.commandLine(), "--weight knows queued-request, missing-slot,"
-                        + " eviction, stream and failure, not '" + each.getKey() + "'");
+                default -> throw new ParameterException(spec.commandLine(), "--weight knows queued-request,"
+                        + " missing-slot, eviction, stream and failure, not '" + each.getKey() + "'");
             };
         }
         return made;

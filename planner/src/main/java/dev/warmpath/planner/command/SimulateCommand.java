@@ -57,8 +57,8 @@ final class SimulateCommand implements Callable<Integer> {
     CommandSpec spec = CommandSpec.create();
 
     @Parameters(arity = "0..1", paramLabel = "TRACE",
-            description = "A file of requests: Mooncake's format, prompts or token ids as JSON lines, or a router's log of"
-                    + " requests; .gz is unpacked.")
+            description = "A file of requests: Mooncake's format, prompts or token ids as JSON lines, or a router's"
+                    + " log of requests; .gz is unpacked.")
     @Nullable Path trace;
 
     @Option(names = "--load", paramLabel = "NAME", completionCandidates = LoadNames.class,
@@ -88,8 +88,8 @@ final class SimulateCommand implements Callable<Integer> {
 
     @Option(names = "--cache", paramLabel = "SIZE[,SIZE]", split = ",", defaultValue = "400k",
             description = "Each worker's cache in tokens, such as 400k, or all caches together as a part of the load's"
-                    + " different blocks, such as 10%%, or off: no prefix is reused (default: ${DEFAULT-VALUE}, what a model of 70 billion parameters"
-                    + " leaves free on four cards of 80 GB).")
+                    + " different blocks, such as 10%%, or off: no prefix is reused (default: ${DEFAULT-VALUE}, what"
+                    + " a model of 70 billion parameters leaves free on four cards of 80 GB).")
     List<String> caches = new ArrayList<>();
 
     @Option(names = "--policy", paramLabel = "NAME[,NAME]", split = ",", completionCandidates = PolicyNames.class,
@@ -143,9 +143,9 @@ final class SimulateCommand implements Callable<Integer> {
             List<BoundsView> bounds = study.bounds(cells);
             Provenance provenance = Provenance.of(options.seed, List.of(source.input(survey.requests())));
             Map<Cell, Row> rows = new ConcurrentHashMap<>();
-            try (var telling = new Telling<>(progress, interrupted -> StudyView.of(provenance, interrupted, source.name(),
-                    survey, service, bounds, cells.stream().filter(rows::containsKey).map(rows::get).toList()),
-                    this::show)) {
+            try (var telling = new Telling<>(progress, interrupted -> StudyView.of(provenance, interrupted,
+                    source.name(), survey, service, bounds, cells.stream().filter(rows::containsKey).map(rows::get)
+                    .toList()), this::show)) {
                 study.run(cells, row -> rows.put(row.cell(), row), share ->
                         progress.tell(rows.size() + " of " + cells.size() + " simulations done,", share));
                 telling.done();
@@ -207,7 +207,8 @@ final class SimulateCommand implements Callable<Integer> {
         if (generated == null) {
             throw wrong("--load " + load + " is none of " + String.join(", ", GeneratedLoad.named().keySet()));
         }
-        return new DrawnLoad(String.valueOf(load).toLowerCase(Locale.ROOT), generated, sessions, options.rate, options.seed);
+        return new DrawnLoad(String.valueOf(load).toLowerCase(Locale.ROOT), generated, sessions, options.rate,
+                options.seed);
     }
 
     private List<Cell> cells() {
@@ -215,7 +216,8 @@ final class SimulateCommand implements Callable<Integer> {
         for (int workerCount : workers) {
             for (int routerCount : routers) {
                 for (String cache : caches) {
-                    PolicyNames.of(policies, spec.commandLine()).forEach(policy -> cells.add(new Cell(workerCount, routerCount, cache(cache), policy)));
+                    PolicyNames.of(policies, spec.commandLine()).forEach(policy ->
+                            cells.add(new Cell(workerCount, routerCount, cache(cache), policy)));
                 }
             }
         }

@@ -38,8 +38,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code plan size}: how many workers of these cards a load needs. */
 @Command(name = "size", description = {"The fewest workers whose simulated run keeps what is promised.",
-        "Costs are reckoned from data sheets, or come from --cost; 0.9 of the cards' memory less weights and 2 GB a card"
-                + " of workspace holds blocks."})
+        "Costs are reckoned from data sheets, or come from --cost; 0.9 of the cards' memory less weights and 2 GB a"
+                + " card of workspace holds blocks."})
 final class SizeCommand implements Callable<Integer> {
 
     private static final int MOST_WORKERS = 1_024;
@@ -151,8 +151,8 @@ final class SizeCommand implements Callable<Integer> {
         if (survey.longestBlocks() > pool.blocks()) {
             throw wrong("the longest request takes " + longest + " tokens, a worker's blocks hold " + pool.tokens()
                     + ": 0.9 of " + cards + " x " + roofline.gpu().memoryBytes() + " bytes, less "
-                    + roofline.weightBytes() + " of weights and " + cards * Roofline.WORKSPACE_BYTES + " of workspace, at "
-                    + roofline.cacheBytesPerToken() + " a token");
+                    + roofline.weightBytes() + " of weights and " + cards * Roofline.WORKSPACE_BYTES
+                    + " of workspace, at " + roofline.cacheBytesPerToken() + " a token");
         }
         // whole blocks: the request itself may be shorter by a part of one
         if (longest - survey.blockTokens() >= roofline.model().contextLength()) {
@@ -164,8 +164,8 @@ final class SizeCommand implements Callable<Integer> {
     private void check() {
         options.settings(spec.commandLine());
         if ((trace == null) == (load == null)) {
-            throw wrong(trace == null ? "name a file by --trace, or a generated load by --load" : "--trace or --load, not"
-                    + " both");
+            throw wrong(trace == null ? "name a file by --trace, or a generated load by --load"
+                    : "--trace or --load, not both");
         }
         if (cards < 1 || cards > MOST_CARDS || sessions < 1) {
             throw wrong("--gpus-per-worker is 1 to " + MOST_CARDS + " and --sessions 1 or more, not " + cards + " and "
@@ -175,7 +175,8 @@ final class SizeCommand implements Callable<Integer> {
             throw wrong("--headroom is 0 to below 1, not " + headroom);
         }
         if (!(flopsEfficiency > 0 && flopsEfficiency <= 1 && bandwidthEfficiency > 0 && bandwidthEfficiency <= 1)) {
-            throw wrong("efficiencies are above 0 and at most 1, not " + flopsEfficiency + " and " + bandwidthEfficiency);
+            throw wrong("efficiencies are above 0 and at most 1, not " + flopsEfficiency + " and "
+                    + bandwidthEfficiency);
         }
     }
 

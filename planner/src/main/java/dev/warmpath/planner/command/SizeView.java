@@ -54,8 +54,8 @@ record SizeView(Provenance provenance, CostModel cost, BlockPool pool, @Nullable
     String text() {
         var table = new TextTable(0, "workers", "hits", "TTFT mean", "p90", "ITL mean", "busy", "SLO");
         runs.forEach(run -> table.add(run.cells()));
-        return cost.name() + ", " + cost.source() + "; cache of a worker: " + Figures.count(pool.tokens()) + " tokens in "
-                + Figures.count(pool.blocks()) + " blocks\n" + needed(workers) + "; round robin: "
+        return cost.name() + ", " + cost.source() + "; cache of a worker: " + Figures.count(pool.tokens())
+                + " tokens in " + Figures.count(pool.blocks()) + " blocks\n" + needed(workers) + "; round robin: "
                 + needed(roundRobinWorkers) + "\n\n" + table + '\n' + provenance.line() + '\n';
     }
 

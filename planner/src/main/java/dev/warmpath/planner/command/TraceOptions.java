@@ -11,9 +11,9 @@ final class TraceOptions {
 
     private static final int LARGEST_BLOCK = 1 << 16;
 
-    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "0", showDefaultValue = CommandLine.Help.Visibility.NEVER,
-            description = "Tokens of a block, of a trace of tokens or text (default: 16), or of one of block ids whose"
-                    + " blocks are not found by its first line.")
+    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "0", showDefaultValue =
+            CommandLine.Help.Visibility.NEVER, description = "Tokens of a block, of a trace of tokens or text"
+                    + " (default: 16), or of one of block ids whose blocks are not found by its first line.")
     int blockTokens;
 
     @Option(names = "--answer-tokens", paramLabel = "N", defaultValue = "128",

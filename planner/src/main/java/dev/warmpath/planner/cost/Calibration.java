@@ -7,8 +7,8 @@ import java.util.function.ToDoubleFunction;
 /**
  * A cost model out of what workers have measured: each part's median over those that have, and how far they lie apart.
  *
- * @param model    pairs cost what was given: workers fit a sum that is linear in tokens, in which attention's share of a
- *                 prompt is part of its tokens' times
+ * @param model    pairs cost what was given: workers fit a sum that is linear in tokens, in which attention's share of
+ *                 a prompt is part of its tokens' times
  * @param spread   of each part, in the order of {@link #PARTS}
  * @param measured workers that have measured enough steps
  * @param workers  all that were asked
@@ -37,8 +37,8 @@ public record Calibration(CostModel model, List<Spread> spread, int measured, Li
                 spread(PARTS.get(1), measured, ServiceModel::promptTokenMicros),
                 spread(PARTS.get(2), measured, ServiceModel::rowMicros),
                 spread(PARTS.get(3), measured, ServiceModel::contextTokenNanos));
-        var service = new ServiceModel(spread.get(0).median(), spread.get(1).median(), pairNanos, spread.get(2).median(),
-                spread.get(3).median());
+        var service = new ServiceModel(spread.get(0).median(), spread.get(1).median(), pairNanos, spread.get(2)
+                .median(), spread.get(3).median());
         var model = new CostModel("measured", "measured by " + measured.size() + " of " + workers.size()
                 + " workers of themselves, at " + source, service, 0, 0);
         model.check(source);

@@ -21,8 +21,8 @@ public record ModelShape(String name, int hidden, int intermediate, int vocabula
     private static final long GATE_UP_AND_DOWN = 3;
 
     /** Without experts. */
-    static ModelShape dense(String name, int hidden, int intermediate, int vocabulary, int layers, int heads, int kvHeads,
-            int headDim, boolean isTied, int contextLength) {
+    static ModelShape dense(String name, int hidden, int intermediate, int vocabulary, int layers, int heads,
+            int kvHeads, int headDim, boolean isTied, int contextLength) {
         return new ModelShape(name, hidden, intermediate, vocabulary, layers, heads, kvHeads, headDim, 1, 1, isTied,
                 contextLength);
     }

@@ -16,8 +16,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Asks a management port what steps take there: a router tells of its whole fleet by {@code /actuator/workers}, a worker
- * of itself by {@code /actuator/prometheus}.
+ * Asks a management port what steps take there: a router tells of its whole fleet by {@code /actuator/workers}, a
+ * worker of itself by {@code /actuator/prometheus}.
  */
 public final class PublishedCosts {
 
@@ -82,7 +82,8 @@ public final class PublishedCosts {
             JsonNode cost = each.path("stepCost");
             costs.add(new WorkerCost(each.path("id").asString(""), each.path("revision").asString(""),
                     new ServiceModel(part(cost, "stepMicros"), part(cost, "promptTokenMicros"), 0,
-                            part(cost, "rowMicros"), part(cost, "contextTokenNanos")), each.path("blockCount").asLong(0)));
+                            part(cost, "rowMicros"), part(cost, "contextTokenNanos")), each.path("blockCount")
+                            .asLong(0)));
         }
         if (costs.isEmpty()) {
             throw new CostException(base, "this router has no workers");
@@ -111,7 +112,8 @@ public final class PublishedCosts {
     /** Of Prometheus' text format: {@code name{label="value"} number}. @return not a number if there is none */
     private static double sample(String text, String name, String label) {
         return text.lines().filter(line -> line.startsWith(name + '{') || line.startsWith(name + ' '))
-                .filter(line -> line.contains(label)).mapToDouble(PublishedCosts::number).findFirst().orElse(Double.NaN);
+                .filter(line -> line.contains(label)).mapToDouble(PublishedCosts::number).findFirst()
+                .orElse(Double.NaN);
     }
 
     private static double number(String line) {

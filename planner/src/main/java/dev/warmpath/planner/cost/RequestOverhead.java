@@ -30,7 +30,8 @@ public final class RequestOverhead {
             }
         }
         if (rests.getTotalCount() == 0) {
-            throw new CostException(log.toString(), "has no attempt that tells its first token and what it found cached");
+            throw new CostException(log.toString(),
+                    "has no attempt that tells its first token and what it found cached");
         }
         return rests.getValueAtPercentile(50);
     }

@@ -14,8 +14,8 @@ import java.util.Locale;
  * <p>The sum is linear. Some hundreds of sequences that decode at once are bound by operations rather than bytes, and
  * then take longer than it says; so do cards that wait for each other. Measured costs are better than these.
  *
- * <p>[1] Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1. [2] Pope et al., Efficiently Scaling
- * Transformer Inference, 2022.
+ * <p>[1] Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1. [2] Pope et al., Efficiently
+ * Scaling Transformer Inference, 2022.
  *
  * @param cards               of a worker, at least 1
  * @param flopsEfficiency     share of the sheet's operations that is reached, an assumption; above 0, at most 1
@@ -49,7 +49,8 @@ public record Roofline(ModelShape model, Gpu gpu, int cards, double flopsEfficie
     }
 
     private BlockShape block(int blockTokens) {
-        return new BlockShape(blockTokens, model.layers(), Math.max(cards, model.kvHeads()), model.headDim(), VALUE_BYTES);
+        return new BlockShape(blockTokens, model.layers(), Math.max(cards, model.kvHeads()), model.headDim(),
+                VALUE_BYTES);
     }
 
     public CostModel cost() {
@@ -58,9 +59,10 @@ public record Roofline(ModelShape model, Gpu gpu, int cards, double flopsEfficie
         double token = cacheBytesPerToken() / bytes;
         var service = new ServiceModel(1e6 * weightBytes() / bytes,
                 1e6 * FLOPS_PER_PARAMETER * model.activeParameters() / flops,
-                1e9 * FLOPS_PER_PAIR * model.layers() * model.heads() * model.headDim() / flops, 1e6 * token, 1e9 * token);
+                1e9 * FLOPS_PER_PAIR * model.layers() * model.heads() * model.headDim() / flops, 1e6 * token,
+                1e9 * token);
         return new CostModel(model.name() + " on " + cards + " x " + gpu.text(), String.format(Locale.ROOT,
-                "reckoned from data sheets: %.2f of operations, %.2f of bandwidth", flopsEfficiency, bandwidthEfficiency),
-                service, cacheBytesPerToken(), model.contextLength());
+                "reckoned from data sheets: %.2f of operations, %.2f of bandwidth", flopsEfficiency,
+                bandwidthEfficiency), service, cacheBytesPerToken(), model.contextLength());
     }
 }

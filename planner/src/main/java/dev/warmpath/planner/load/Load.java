@@ -18,8 +18,8 @@ public interface Load {
     Provenance.Input input(long requests) throws IOException;
 
     /**
-     * One way through. What goes wrong while a file is read comes as an {@link java.io.UncheckedIOException}, since what
-     * simulates knows of no files.
+     * One way through. What goes wrong while a file is read comes as an {@link java.io.UncheckedIOException}, since
+     * what simulates knows of no files.
      */
     interface Sessions extends Iterator<Session>, AutoCloseable {
 

@@ -2,6 +2,7 @@ package dev.warmpath.planner.load;
 
 import dev.warmpath.planner.output.Provenance;
 import dev.warmpath.planner.trace.Arrival;
+import dev.warmpath.planner.trace.Continuations;
 import dev.warmpath.planner.trace.TraceReader;
 import dev.warmpath.planner.trace.TraceSettings;
 import dev.warmpath.workload.Prompt;
@@ -31,6 +32,7 @@ public final class TraceLoad implements Load {
     private final double speed;
     private final long spanMicros;
     private final long commonPiece;
+    private final Continuations continuations;
     private final String format;
     private final String sha256;
 
@@ -50,9 +52,14 @@ public final class TraceLoad implements Load {
             Arrival first = reader.next();
             commonPiece = first == null ? 0 : first.turn().prompt().pieces()[0];
             long last = 0;
+            var found = new Continuations();
             for (Arrival next = first; next != null; next = reader.next()) {
                 last = next.micros();
+                if (reader.hasAnswers()) {
+                    found.add(next);
+                }
             }
+            continuations = found;
             spanMicros = last + 1;
             format = reader.format();
             sha256 = reader.sha256();
@@ -116,10 +123,11 @@ public final class TraceLoad implements Load {
         }
 
         private Session session(Arrival arrival, long micros) {
-            Prompt prompt = arrival.turn().prompt();
-            return Session.of(Math.round(micros / speed), copies == 1 ? arrival.turn() : new Turn(
-                    new Prompt(own(prompt.pieces()), prompt.pieceTokens(), prompt.length()),
-                    arrival.turn().answerTokens()));
+            Turn turn = continuations.of(arrival);
+            Prompt prompt = turn.prompt();
+            return Session.of(Math.round(micros / speed), copies == 1 ? turn : new Turn(
+                    new Prompt(own(prompt.pieces()), prompt.pieceTokens(), prompt.length()), turn.answerTokens(),
+                    own(turn.continued())));
         }
 
         private long[] own(long[] pieces) {

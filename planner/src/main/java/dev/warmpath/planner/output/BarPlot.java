@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Bars beside their names, each with its number written at its end, as SVG. Nothing depends on colour: what stands out is
- * filled, the others are hatched, and marks are told apart by their form.
+ * Bars beside their names, each with its number written at its end, as SVG. Nothing depends on colour: what stands out
+ * is filled, the others are hatched, and marks are told apart by their form.
  */
 public final class BarPlot {
 
@@ -69,8 +69,8 @@ public final class BarPlot {
     private static void draw(StringBuilder svg, Bar bar, int y, double most) {
         double width = width(finite(bar.value), most);
         svg.append(Html.text(NAME_WIDTH - 8, y + 12, "end", bar.standsOut ? "b" : "", bar.name));
-        svg.append(String.format(Locale.ROOT, "<rect x='%d' y='%d' width='%.1f' height='%d' class='%s'/>", NAME_WIDTH, y,
-                width, BAR_HEIGHT, bar.standsOut ? "f" : "h"));
+        svg.append(String.format(Locale.ROOT, "<rect x='%d' y='%d' width='%.1f' height='%d' class='%s'/>", NAME_WIDTH,
+                y, width, BAR_HEIGHT, bar.standsOut ? "f" : "h"));
         double end = width;
         if (Double.isFinite(bar.mark)) {
             double x = width(bar.mark, most);

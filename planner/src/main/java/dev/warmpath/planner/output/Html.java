@@ -7,12 +7,15 @@ import java.util.Locale;
 public final class Html {
 
     private static final String STYLE = """
-            :root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
-            table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #8886}
+            :root{color-scheme:light dark}
+            body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
+            table{border-collapse:collapse;margin:1rem 0}
+            th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #8886}
             th:first-child,td:first-child{text-align:left}figure{display:inline-block;margin:.5rem 1.5rem 1rem 0}
             svg{max-width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}
             .b{font-weight:bold}.s{font-size:11px}.f{fill:currentColor}.h{fill:url(#hatch);stroke:currentColor}
-            .m{stroke:currentColor;stroke-width:2}.l{stroke:currentColor;stroke-dasharray:5 3}.g{stroke:currentColor;opacity:.2}
+            .m{stroke:currentColor;stroke-width:2}.l{stroke:currentColor;stroke-dasharray:5 3}
+            .g{stroke:currentColor;opacity:.2}
             .p{fill:none;stroke:currentColor;stroke-width:1.5}.k{fill:Canvas;stroke:currentColor;stroke-width:1.5}
             footer{margin-top:2rem;font-size:13px;overflow-wrap:anywhere}div.wide{overflow-x:auto}
             """;
@@ -32,7 +35,8 @@ public final class Html {
 
     /** @param head of the columns. @param rows with as many cells */
     public static String table(List<String> head, List<List<String>> rows) {
-        var table = new StringBuilder("<div class='wide' role='region' tabindex='0' aria-label='table'><table><thead><tr>");
+        var table = new StringBuilder("<div class='wide' role='region' tabindex='0'"
+                + " aria-label='table'><table><thead><tr>");
         head.forEach(cell -> table.append("<th scope='col'>").append(escape(cell)).append("</th>"));
         table.append("</tr></thead><tbody>");
         for (List<String> row : rows) {

@@ -8,7 +8,8 @@ import tools.jackson.databind.json.JsonMapper;
 public final class JsonText {
 
     private static final JsonMapper JSON = JsonMapper.builder()
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE).enable(SerializationFeature.INDENT_OUTPUT).build();
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE).enable(SerializationFeature.INDENT_OUTPUT)
+            .build();
 
     private JsonText() {}
 

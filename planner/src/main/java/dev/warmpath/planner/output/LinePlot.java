@@ -106,8 +106,8 @@ public final class LinePlot {
             double y = Math.max(next, end(lines.get(i), least, most));
             next = y + NAME_HEIGHT;
             svg.append(String.format(Locale.ROOT, "<path d='%s' transform='translate(%d %.1f)' class='k'/>",
-                    MARKS.get(i % MARKS.size()), LEFT + WIDTH + 22, y)).append(Html.text(LEFT + WIDTH + 34, y + 4, "start", "",
-                    lines.get(i).name));
+                    MARKS.get(i % MARKS.size()), LEFT + WIDTH + 22, y)).append(Html.text(LEFT + WIDTH + 34, y + 4,
+                    "start", "", lines.get(i).name));
         }
     }
 

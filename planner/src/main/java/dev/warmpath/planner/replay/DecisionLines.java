@@ -79,15 +79,16 @@ public final class DecisionLines implements AutoCloseable {
         try {
             return JSON.treeToValue(node, Sight.class);
         } catch (JacksonException e) {
-            throw lines.problem("sight is not as a router writes it: " + e.getOriginalMessage().lines().findFirst().orElse(""));
+            throw lines.problem("sight is not as a router writes it: " + e.getOriginalMessage().lines().findFirst()
+                    .orElse(""));
         }
     }
 
     private static void tellOutcome(JsonNode decision, Outcomes outcomes) {
         JsonNode outcome = decision.path("outcome");
         if (outcome.path("cached_tokens").isIntegralNumber() && decision.path("prompt_tokens").isIntegralNumber()) {
-            outcomes.cached(decision.path("prompt_tokens").longValue(), decision.path("predicted_cached_tokens").asLong(0),
-                    outcome.path("cached_tokens").longValue());
+            outcomes.cached(decision.path("prompt_tokens").longValue(), decision.path("predicted_cached_tokens")
+                    .asLong(0), outcome.path("cached_tokens").longValue());
         }
         if (outcome.path("first_token_ms").isNumber() && decision.path("predicted_first_token_ms").isNumber()) {
             outcomes.firstToken(decision.path("predicted_first_token_ms").doubleValue(),

@@ -34,7 +34,7 @@ public final class Outcomes {
         double tokens = Math.max(1, promptTokens);
         double times = Math.max(1, timed);
         return new ReplayView.Predictions(answered, predictedCached / tokens, foundCached / tokens,
-                asPredicted / (double) Math.max(1, answered), timed, predictedMillis / times / 1e3, actualMillis / times / 1e3,
-                absoluteMillis / times / 1e3);
+                asPredicted / (double) Math.max(1, answered), timed, predictedMillis / times / 1e3,
+                actualMillis / times / 1e3, absoluteMillis / times / 1e3);
     }
 }

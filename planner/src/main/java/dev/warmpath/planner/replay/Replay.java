@@ -105,17 +105,17 @@ public final class Replay {
 
     /** In the order of policies' names. */
     public ReplayView result(Provenance provenance, boolean interrupted) {
-        return new ReplayView(provenance.version(), provenance.commit(), provenance.inputs(), interrupted, decisions, trials,
-                withoutSight, tallies.entrySet().stream().map(each -> row(each.getKey(), each.getValue())).toList(),
-                outcomes.view());
+        return new ReplayView(provenance.version(), provenance.commit(), provenance.inputs(), interrupted, decisions,
+                trials, withoutSight, tallies.entrySet().stream().map(each -> row(each.getKey(), each.getValue()))
+                .toList(), outcomes.view());
     }
 
     private static ReplayView.Row row(PolicyName name, Tally tally) {
         double asked = Math.max(1, tally.asked);
-        return new ReplayView.Row(Policies.shortName(name), name.text(), tally.live, share(tally.likeItself, tally.live),
-                tally.likeLive / asked, 1 - tally.uncachedTokens / (double) Math.max(1, tally.promptTokens),
-                tally.uncachedTokens / asked, tally.workTokens / asked, tally.workMillis / asked / 1e3,
-                tally.chosen.mostOverMean());
+        return new ReplayView.Row(Policies.shortName(name), name.text(), tally.live, share(tally.likeItself,
+                tally.live), tally.likeLive / asked, 1 - tally.uncachedTokens / (double) Math.max(1,
+                tally.promptTokens), tally.uncachedTokens / asked, tally.workTokens / asked,
+                tally.workMillis / asked / 1e3, tally.chosen.mostOverMean());
     }
 
     private static @Nullable Double share(long part, long of) {

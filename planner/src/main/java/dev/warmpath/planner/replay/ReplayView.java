@@ -28,7 +28,8 @@ public record ReplayView(String version, String commit, List<Provenance.Input> i
      * @param mostOverMeanRequests choices of the most chosen worker over those of the average one
      */
     public record Row(String policy, String rule, long live, @Nullable Double sameAsItself, double sameAsLive,
-            double hitRate, double uncachedTokens, double workTokens, double workSeconds, double mostOverMeanRequests) {}
+            double hitRate, double uncachedTokens, double workTokens, double workSeconds,
+            double mostOverMeanRequests) {}
 
     /**
      * What the router said, and what came of it.
@@ -39,16 +40,16 @@ public record ReplayView(String version, String commit, List<Provenance.Input> i
      * @param timed       attempts with a predicted first token, and one that came
      * @param ttftErrorSeconds mean of the differences' sizes
      */
-    public record Predictions(long answered, double predictedHitRate, double foundHitRate, double exactShare, long timed,
-            double ttftPredictedMeanSeconds, double ttftMeanSeconds, double ttftErrorSeconds) {}
+    public record Predictions(long answered, double predictedHitRate, double foundHitRate, double exactShare,
+            long timed, double ttftPredictedMeanSeconds, double ttftMeanSeconds, double ttftErrorSeconds) {}
 
     /** For a terminal. */
     public String text() {
         var text = new StringBuilder(String.format(Locale.ROOT, "%,d decisions%s%s%n%n", decisions,
                 trials == 0 ? "" : ", " + Figures.count(trials) + " trials besides",
                 withoutSight == 0 ? "" : ", " + Figures.count(withoutSight) + " without what was seen"));
-        var table = new TextTable(1, "policy", "decided", "again", "as was done", "hit rate", "uncached", "work before TTFT",
-                "in time", "most/mean");
+        var table = new TextTable(1, "policy", "decided", "again", "as was done", "hit rate", "uncached",
+                "work before TTFT", "in time", "most/mean");
         for (Row row : policies) {
             table.add(List.of(row.policy, Figures.count(row.live),
                     row.sameAsItself == null ? "–" : Figures.percent(row.sameAsItself), Figures.percent(row.sameAsLive),
@@ -58,18 +59,19 @@ public record ReplayView(String version, String commit, List<Provenance.Input> i
         }
         text.append(table).append("""
 
-                again: of its own decisions, those that it makes again; tokens are a request's, in prompt tokens. Each choice is
-                judged in the state that was; for a whole other history: plan simulate with this log.
+                again: of its own decisions, those that it makes again; tokens are a request's, in prompt tokens.
+                Each choice is judged in the state that was; for a whole other history: plan simulate with this log.
                 """);
         if (predictions.answered > 0) {
-            text.append(String.format(Locale.ROOT, "%npredicted: %s of prompt tokens cached, found %s, exactly as predicted in %s"
-                    + " of %,d%n", Figures.percent(predictions.predictedHitRate), Figures.percent(predictions.foundHitRate),
-                    Figures.percent(predictions.exactShare), predictions.answered));
+            text.append(String.format(Locale.ROOT, "%npredicted: %s of prompt tokens cached, found %s, exactly as"
+                    + " predicted in %s of %,d%n", Figures.percent(predictions.predictedHitRate),
+                    Figures.percent(predictions.foundHitRate), Figures.percent(predictions.exactShare),
+                    predictions.answered));
         }
         if (predictions.timed > 0) {
             text.append(String.format(Locale.ROOT, "first token: predicted %s, came after %s on average, %s apart%n",
-                    Figures.time(1e3 * predictions.ttftPredictedMeanSeconds), Figures.time(1e3 * predictions.ttftMeanSeconds),
-                    Figures.time(1e3 * predictions.ttftErrorSeconds)));
+                    Figures.time(1e3 * predictions.ttftPredictedMeanSeconds),
+                    Figures.time(1e3 * predictions.ttftMeanSeconds), Figures.time(1e3 * predictions.ttftErrorSeconds)));
         }
         return text.append(interrupted ? "interrupted: this is the log's begin\n" : "").append('\n')
                 .append(new Provenance(version, commit, 0, inputs).line()).append('\n').toString();

@@ -47,10 +47,12 @@ final class SimulatedWorker {
     }
 
     private static final class Running {
+        private final Turn turn;
         private final Progress progress;
         private boolean hasToken;
 
-        private Running(Progress progress) {
+        private Running(Turn turn, Progress progress) {
+            this.turn = turn;
             this.progress = progress;
         }
     }
@@ -119,7 +121,7 @@ final class SimulatedWorker {
         if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused) {
             return false;
         }
-        requests.put(request, new Running(progress));
+        requests.put(request, new Running(turn, progress));
         hasNews = true;
         if (!isComputing) {
             step();
@@ -145,6 +147,12 @@ final class SimulatedWorker {
             drawn = new int[rows * 2];
         }
         Arrays.fill(drawn, 0, rows, Prompt.ANSWER_TOKEN);
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence request = batch.sequence(entry);
+            if (batch.samples(entry) && requests.get(request) instanceof Running running) {
+                drawn[batch.sampleIndex(entry, 0)] = running.turn.answerToken(request.tokens().tokenCount());
+            }
+        }
         computedTokens += batch.totalTokens();
         scheduler.settle(batch, drawn);
         publish();

@@ -94,7 +94,7 @@ public sealed interface CacheSize {
     }
 
     private static String refusal(String text) {
-        return "a cache is so many tokens of each worker, such as 400k or 2M, or a part of the load's different blocks, "
-                + "such as 10%, or off, not '" + text + "'";
+        return "a cache is so many tokens of each worker, such as 400k or 2M, or a part of the load's different"
+                + " blocks, such as 10%, or off, not '" + text + "'";
     }
 }

@@ -37,8 +37,8 @@ public record Objectives(List<Bound> bounds) {
         for (String part : text.toLowerCase(Locale.ROOT).split(",", -1)) {
             Matcher form = FORM.matcher(part.strip());
             if (!form.matches() || Double.parseDouble(form.group(3)) == 0) {
-                throw new IllegalArgumentException("a bound is ttft or itl, mean, p50, p90 or p99, and a time above 0, such"
-                        + " as ttft-p90=2s or itl-mean=50ms, not '" + part.strip() + "'");
+                throw new IllegalArgumentException("a bound is ttft or itl, mean, p50, p90 or p99, and a time above"
+                        + " 0, such as ttft-p90=2s or itl-mean=50ms, not '" + part.strip() + "'");
             }
             bounds.add(new Bound(form.group(1).equals("ttft"), form.group(2),
                     Double.parseDouble(form.group(3)) * (form.group(4).equals("s") ? 1e3 : 1)));

@@ -14,17 +14,21 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** A study as one HTML file: plots of times and hits for each fleet, over sizes where there are several, and all rows. */
+/**
+ * A study as one HTML file: plots of times and hits for each fleet, over sizes where there are several, and all rows.
+ */
 public final class StudyPage {
 
     private StudyPage() {}
 
     public static String of(StudyView study) {
         var body = new StringBuilder();
-        body.append("<p>%s requests, %s prompt tokens, blocks of %d tokens. The router's and the worker's own classes under a "
-                .formatted(Figures.count(study.load().requests()), Figures.count(study.load().promptTokens()),
+        body.append("<p>%s requests, %s prompt tokens, blocks of %d tokens. The router's and the worker's own classes"
+                + " under a ".formatted(Figures.count(study.load().requests()), Figures.count(study.load()
+                .promptTokens()),
                         study.load().blockTokens()))
-                .append("simulated clock; what a step takes is a model. Overloaded runs were given up when waits only grew: "
+                .append("simulated clock; what a step takes is a model. Overloaded runs were given up when waits only"
+                + " grew: "
                         + "their figures are those of the beginning.</p>\n");
         if (study.interrupted()) {
             body.append("<p><strong>Interrupted: rows are missing.</strong></p>\n");
@@ -66,9 +70,10 @@ public final class StudyPage {
                 Double.NaN, isOurs(row)));
         study.bounds().stream().filter(each -> each.workers() == rows.getFirst().workers()
                 && each.cache().equals(rows.getFirst().cache())).forEach(each -> plot
-                        .line("one LRU cache for all " + Figures.percent(each.hitRateOneCache()), each.hitRateOneCache())
-                        .line("clairvoyant " + Figures.percent(each.hitRateClairvoyant()), each.hitRateClairvoyant())
-                        .line("infinite " + Figures.percent(each.hitRateInfiniteCache()), each.hitRateInfiniteCache()));
+                        .line("one LRU cache for all " + Figures.percent(each.hitRateOneCache()),
+                        each.hitRateOneCache()).line("clairvoyant " + Figures.percent(each.hitRateClairvoyant()),
+                        each.hitRateClairvoyant()).line("infinite " + Figures.percent(each.hitRateInfiniteCache()),
+                        each.hitRateInfiniteCache()));
         return plot.svg();
     }
 

@@ -40,8 +40,8 @@ final class StudyTable {
         return List.of(row.policy(), Integer.toString(row.workers()), Integer.toString(row.routers()), row.cache(),
                 percent(row.hitRate()), time(row.ttftMeanSeconds()), time(row.ttftP50Seconds()),
                 time(row.ttftP90Seconds()), time(row.ttftP99Seconds()), time(row.itlMeanSeconds()),
-                percent(row.busyShare()), row.maxOverMeanTokens() == null ? "–" : Figures.ratio(row.maxOverMeanTokens()),
-                Figures.count(row.preemptions()), note(row));
+                percent(row.busyShare()), row.maxOverMeanTokens() == null ? "–"
+                : Figures.ratio(row.maxOverMeanTokens()), Figures.count(row.preemptions()), note(row));
     }
 
     private static String note(RowView row) {

@@ -93,7 +93,8 @@ public record StudyView(String version, String commit, long seed, List<Provenanc
         text.append(String.format(Locale.ROOT, "%s: %,d requests, %,d prompt tokens, blocks of %d tokens%n", load.name,
                 load.requests, load.promptTokens, load.blockTokens));
         if (!bounds.isEmpty()) {
-            text.append("\nshare of full blocks that could be found, whatever the policy:\n").append(StudyTable.bounds(bounds));
+            text.append("\nshare of full blocks that could be found, whatever the policy:\n")
+                    .append(StudyTable.bounds(bounds));
         }
         text.append('\n').append(StudyTable.text(results)).append('\n');
         if (results.stream().anyMatch(RowView::overloaded)) {

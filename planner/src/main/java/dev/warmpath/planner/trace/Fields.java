@@ -36,7 +36,8 @@ final class Fields {
         JsonNode value = required(line, field);
         if (!value.isIntegralNumber() || !value.canConvertToLong() || value.longValue() < least
                 || value.longValue() > most) {
-            throw new WrongException(field + " is a whole number from " + least + " to " + most + ", not " + shown(value));
+            throw new WrongException(field + " is a whole number from " + least + " to " + most + ", not "
+                    + shown(value));
         }
         return value.intValue();
     }

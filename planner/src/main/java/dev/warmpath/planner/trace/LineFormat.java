@@ -17,6 +17,11 @@ interface LineFormat {
         return false;
     }
 
+    /** Whether a prompt that goes on with an answer has that one's own tokens, as many as are told. */
+    default boolean hasAnswers() {
+        return false;
+    }
+
     /**
      * @return null of a line that stands for no request that was computed
      * @throws Fields.WrongException if something of it is missing or wrong, in a sentence

@@ -21,8 +21,8 @@ import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file's lines, one at a time, unpacked if it is gzipped, with the digest of its bytes as they lie there. However long
- * the file is, no more than one line of it is held, and none beyond {@value #MOST_BYTES} bytes.
+ * A file's lines, one at a time, unpacked if it is gzipped, with the digest of its bytes as they lie there. However
+ * long the file is, no more than one line of it is held, and none beyond {@value #MOST_BYTES} bytes.
  */
 final class LineReader implements AutoCloseable {
 
@@ -127,7 +127,8 @@ final class LineReader implements AutoCloseable {
                     break;
                 }
                 if (line.size() == MOST_BYTES) {
-                    throw new TraceException(name, number, "it has more than " + MOST_BYTES + " bytes; no request is so long");
+                    throw new TraceException(name, number, "it has more than " + MOST_BYTES
+                            + " bytes; no request is so long");
                 }
                 line.write(next);
             }

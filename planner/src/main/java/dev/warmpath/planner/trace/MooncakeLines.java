@@ -7,9 +7,10 @@ import java.util.Arrays;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Lines as Mooncake's traces have them (Qin et al., FAST 2025): {@code timestamp} in milliseconds, {@code input_length},
- * {@code output_length} and {@code hash_ids}, one for each 512 tokens of the prompt, the last, partial ones among them
- * or not. Others write such traces with smaller blocks: which ones is found by the first line, unless it is set.
+ * Lines as Mooncake's traces have them (Qin et al., FAST 2025): {@code timestamp} in milliseconds, {@code
+ * input_length}, {@code output_length} and {@code hash_ids}, one for each 512 tokens of the prompt, the last, partial
+ * ones among them or not. Others write such traces with smaller blocks: which ones is found by the first line, unless
+ * it is set.
  */
 final class MooncakeLines implements LineFormat {
 
@@ -45,7 +46,8 @@ final class MooncakeLines implements LineFormat {
         if (blockTokens == 0) {
             blockTokens = found(length, ids.length);
         }
-        return new RequestLine(millis, new Turn(new Prompt(whole(ids, length), blockTokens, length), Math.max(1, answer)));
+        return new RequestLine(millis, new Turn(new Prompt(whole(ids, length), blockTokens, length), Math.max(1,
+                answer)));
     }
 
     private static long[] ids(JsonNode array) {
@@ -81,8 +83,9 @@ final class MooncakeLines implements LineFormat {
     }
 
     private static Fields.WrongException misfit(int length, int count, int tokens) {
-        return new Fields.WrongException("hash_ids has " + count + " ids for " + length + " tokens, and blocks of " + tokens
-                + " would have " + Math.ceilDiv(length, tokens) + "; if blocks have another size, say it: --block-tokens");
+        return new Fields.WrongException("hash_ids has " + count + " ids for " + length + " tokens, and blocks of "
+                + tokens + " would have " + Math.ceilDiv(length, tokens) + "; if blocks have another size, say it:"
+                + " --block-tokens");
     }
 
     /** With a number that nobody else has for a partial block without an id. */

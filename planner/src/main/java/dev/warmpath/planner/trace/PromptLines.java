@@ -45,6 +45,12 @@ final class PromptLines implements LineFormat {
         return line.path("body").isObject() ? line.path("body") : line;
     }
 
+    /** Of token ids; how many bytes an answer has is not known. */
+    @Override
+    public boolean hasAnswers() {
+        return !hasText;
+    }
+
     @Override
     public RequestLine parse(JsonNode line) {
         JsonNode body = body(line);
@@ -119,7 +125,8 @@ final class PromptLines implements LineFormat {
             throw new Fields.WrongException("the prompt is empty");
         }
         int length = Math.ceilDiv(bytes.length, BYTES_PER_TOKEN);
-        return new Prompt(Pieces.chained(bytes.length, blockTokens * BYTES_PER_TOKEN, i -> bytes[i]), blockTokens, length);
+        return new Prompt(Pieces.chained(bytes.length, blockTokens * BYTES_PER_TOKEN, i -> bytes[i]), blockTokens,
+                length);
     }
 
     private Prompt ofTokens(JsonNode array, String field) {
@@ -132,7 +139,8 @@ final class PromptLines implements LineFormat {
         for (int i = 0; i < tokens.length; i++) {
             JsonNode id = array.get(i);
             if (!id.isIntegralNumber() || !id.canConvertToInt() || id.intValue() < 0) {
-                throw new Fields.WrongException(field + " has token ids, whole numbers from 0 on, not " + Fields.shown(id));
+                throw new Fields.WrongException(field + " has token ids, whole numbers from 0 on, not "
+                        + Fields.shown(id));
             }
             tokens[i] = id.intValue();
         }

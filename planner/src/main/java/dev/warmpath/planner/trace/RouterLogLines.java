@@ -41,6 +41,11 @@ final class RouterLogLines implements LineFormat {
     }
 
     @Override
+    public boolean hasAnswers() {
+        return true;
+    }
+
+    @Override
     public @Nullable RequestLine parse(JsonNode line) {
         JsonNode decisions = line.path("decisions");
         if (decisions.isEmpty() || !line.hasNonNull("prompt_tokens")) {
@@ -50,13 +55,14 @@ final class RouterLogLines implements LineFormat {
         int length = Fields.count(line, "prompt_tokens", 1, Fields.MOST_TOKENS);
         int block = Fields.count(decisions.get(0), "block_size", 1, 1 << 20);
         if (blockTokens != 0 && block != blockTokens) {
-            throw new Fields.WrongException("block_size is " + block + ", and " + blockTokens + " before; requests of models"
-                    + " whose blocks differ cannot be planned together");
+            throw new Fields.WrongException("block_size is " + block + ", and " + blockTokens
+                    + " before; requests of models whose blocks differ cannot be planned together");
         }
         blockTokens = block;
         JsonNode outcome = line.path("outcome");
         int answer = outcome.hasNonNull("completion_tokens")
-                ? Math.max(1, Fields.count(outcome, "completion_tokens", 0, Integer.MAX_VALUE)) : settings.answerTokens();
+                ? Math.max(1, Fields.count(outcome, "completion_tokens", 0, Integer.MAX_VALUE))
+                : settings.answerTokens();
         return new RequestLine(millis, new Turn(new Prompt(pieces(line, length), block, length), answer));
     }
 

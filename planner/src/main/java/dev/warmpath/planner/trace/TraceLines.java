@@ -66,8 +66,8 @@ public final class TraceLines implements AutoCloseable {
     private LineFormat format(JsonNode json) throws TraceException {
         LineFormat own = formats.stream().filter(each -> each.isOwn(json)).findFirst().orElse(null);
         if (format == null && own == null) {
-            throw lines.problem("it is no request: one has hash_ids (Mooncake's format), prompt, prompt_token_ids, tokens or"
-                    + " messages, or is a line of a router's log of requests");
+            throw lines.problem("it is no request: one has hash_ids (Mooncake's format), prompt, prompt_token_ids,"
+                    + " tokens or messages, or is a line of a router's log of requests");
         }
         if (format == null) {
             format = own;
@@ -83,6 +83,10 @@ public final class TraceLines implements AutoCloseable {
     /** What the file turned out to be; empty before the first line. */
     public String format() {
         return format == null ? "" : format.name();
+    }
+
+    boolean hasAnswers() {
+        return format != null && format.hasAnswers();
     }
 
     boolean isOutOfOrder() {

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A trace's requests in order of time, read as they are asked for. One thread reads.
  *
- * <p>Traces have coarse clocks: Mooncake's have ten requests at the same moment every three seconds. Those of one moment
- * are spread evenly until the next one, as far as {@value #MOST_AHEAD} of them. A router writes a request's line when it
- * has ended: so many lines are looked at ahead to bring them into the order of their arrivals.
+ * <p>Traces have coarse clocks: Mooncake's have ten requests at the same moment every three seconds. Those of one
+ * moment are spread evenly until the next one, as far as {@value #MOST_AHEAD} of them. A router writes a request's line
+ * when it has ended: so many lines are looked at ahead to bring them into the order of their arrivals.
  */
 public final class TraceReader implements AutoCloseable {
 
@@ -87,7 +87,8 @@ public final class TraceReader implements AutoCloseable {
         if (next != null && areTimed) {
             fillMoment(next);
         } else if (next != null) {
-            lastMicros += requests == 0 ? 0 : Math.round(-Math.log(1 - random.nextDouble()) / settings.perSecond() * 1e6);
+            lastMicros += requests == 0 ? 0
+                    : Math.round(-Math.log(1 - random.nextDouble()) / settings.perSecond() * 1e6);
             ready.add(new Arrival(lastMicros, next.turn, next.number));
             next = following(next);
         }
@@ -162,6 +163,11 @@ public final class TraceReader implements AutoCloseable {
     /** What the file turned out to be, by its first line. */
     public String format() {
         return lines.format();
+    }
+
+    /** Whether {@link Continuations} of it can be known; after the last request. */
+    public boolean hasAnswers() {
+        return lines.hasAnswers();
     }
 
     /** Requests that were given out. */

@@ -24,8 +24,8 @@ class AnalysisTest {
         add(20, 7, 8, 9);
         AnalysisView view = result();
 
-        assertThat(view.blocks()).isEqualTo(new AnalysisView.Blocks(9, 7, 2, /* a token is computed */ 6, 2, 2 / 9.0, 32,
-                32 / 144.0));
+        assertThat(view.blocks()).isEqualTo(new AnalysisView.Blocks(9, 7, 2, /* a token is computed */ 6, 2, 2 / 9.0,
+                32, 32 / 144.0));
         assertThat(view.sharedNone()).isEqualTo(2 / 3.0);
         assertThat(view.mostShared()).containsExactly(new AnalysisView.Shared(32, 2, 2 / 3.0));
         assertThat(view.workingSet().blocks()).as("3, 2 and 1 were used last").isEqualTo(2);
@@ -77,7 +77,8 @@ class AnalysisTest {
     private void add(long seconds, long... pieces) {
         long[] with = new long[pieces.length];
         System.arraycopy(pieces, 0, with, 0, pieces.length);
-        analysis.add(new Arrival(seconds * 1_000_000, new Turn(new Prompt(with, BLOCK, with.length * BLOCK), 5), ++line));
+        analysis.add(new Arrival(seconds * 1_000_000, new Turn(new Prompt(with, BLOCK, with.length * BLOCK), 5),
+                ++line));
     }
 
     private AnalysisView result() {

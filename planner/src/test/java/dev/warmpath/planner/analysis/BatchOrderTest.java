@@ -20,7 +20,7 @@ class BatchOrderTest {
     Path folder;
 
     @Test
-    void two_instructions_in_turn_run_together_with_what_came_first_in_front_and_lines_as_they_were() throws IOException {
+    void two_instructions_in_turn_run_together_what_came_first_in_front_and_lines_as_they_were() throws IOException {
         String a1 = line(1, 11);
         String b1 = line(2, 21);
         String a2 = line(1, 12).replace("{", "{ \"custom_id\":  \"spaces stay\",");

@@ -22,7 +22,8 @@ class AnalyzeAndOrderTest {
 
     @Test
     void analyze_tells_blocks_budget_and_digest_as_json() throws IOException {
-        assertThat(call("analyze", trace().toString(), "--json", "--bytes-per-token", "1000")).as(err.toString()).isZero();
+        assertThat(call("analyze", trace().toString(), "--json", "--bytes-per-token", "1000")).as(err.toString())
+                .isZero();
 
         JsonNode result = JsonMapper.builder().build().readTree(out.toString());
         assertThat(result.path("blocks").path("total").asInt()).isEqualTo(100);
@@ -57,7 +58,8 @@ class AnalyzeAndOrderTest {
 
         assertThat(Files.readAllLines(file)).extracting(line -> line.substring(line.length() - 3))
                 .containsExactly("1\"}", "2\"}", "1\"}");
-        assertThat(out.toString()).contains("3 prompts, 3 full blocks of 16 tokens", "as the file has it", "by beginnings");
+        assertThat(out.toString()).contains("3 prompts, 3 full blocks of 16 tokens", "as the file has it",
+                "by beginnings");
     }
 
     @Test

@@ -32,11 +32,13 @@ class SimulateCommandTest {
 
         JsonNode result = JsonMapper.builder().build().readTree(out.toString());
         List<String> rows = new ArrayList<>();
-        result.path("results").forEach(row -> rows.add(row.path("policy").asString() + " " + row.path("workers").asInt()));
+        result.path("results").forEach(row -> rows.add(row.path("policy").asString() + " " + row.path("workers")
+                .asInt()));
         assertThat(rows).containsExactly("round-robin 2", "default 2", "round-robin 4", "default 4");
         JsonNode ours = result.path("results").get(1);
         assertThat(ours.path("ttft_mean_seconds").asDouble()).isPositive();
-        assertThat(ours.path("ttft_p50_seconds").asDouble()).isLessThanOrEqualTo(ours.path("ttft_p90_seconds").asDouble());
+        assertThat(ours.path("ttft_p50_seconds").asDouble()).isLessThanOrEqualTo(ours.path("ttft_p90_seconds")
+                .asDouble());
         assertThat(ours.path("ttft_p99_seconds").asDouble()).isPositive();
         assertThat(ours.path("hit_rate").asDouble()).isBetween(0.5, 1.0);
         assertThat(ours.path("requests").asInt()).isEqualTo(200);

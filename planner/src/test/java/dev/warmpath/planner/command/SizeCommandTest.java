@@ -17,8 +17,8 @@ class SizeCommandTest {
 
     @Test
     void the_row_before_the_fewest_workers_says_why_it_is_not_enough() {
-        assertThat(call(("size --model llama-3.1-8b --gpu h100-sxm --slo ttft-p90=1s --load rag --sessions 200 --rate 20"
-                + " --json").split(" "))).as(err.toString()).isZero();
+        assertThat(call(("size --model llama-3.1-8b --gpu h100-sxm --slo ttft-p90=1s --load rag --sessions 200 --rate"
+                + " 20 --json").split(" "))).as(err.toString()).isZero();
 
         JsonNode result = JsonMapper.builder().build().readTree(out.toString());
         int workers = result.path("workers").asInt();

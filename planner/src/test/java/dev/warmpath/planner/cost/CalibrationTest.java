@@ -28,12 +28,13 @@ class CalibrationTest {
         Path log = folder.resolve("log.jsonl");
         var lines = new StringBuilder();
         for (int millis : new int[] {5, 7, 52}) {
-            lines.append("{\"decisions\": [{\"prompt_tokens\": 164, \"outcome\": {\"cached_tokens\": 64, \"first_token_ms\": "
-                    + millis + "}}]}\n");
+            lines.append("{\"decisions\": [{\"prompt_tokens\": 164, \"outcome\": {\"cached_tokens\": 64,"
+                    + " \"first_token_ms\": " + millis + "}}]}\n");
         }
         Files.writeString(log, lines);
 
-        assertThat(RequestOverhead.micros(log, new ServiceModel(1_000, 10, 0, 0, 0))).isCloseTo(5_000, Offset.offset(5.0));
+        assertThat(RequestOverhead.micros(log, new ServiceModel(1_000, 10, 0, 0, 0))).isCloseTo(5_000,
+                Offset.offset(5.0));
         Files.writeString(log, "{\"decisions\": []}\n");
         assertThatThrownBy(() -> RequestOverhead.micros(log, new ServiceModel(1_000, 10, 0, 0, 0)))
                 .isInstanceOf(CostException.class).hasMessageContaining("has no attempt");
@@ -81,7 +82,7 @@ class CalibrationTest {
     }
 
     @Test
-    void a_router_s_fleet_is_its_median_with_least_and_most_and_without_those_that_have_not_measured() throws Exception {
+    void a_router_s_fleet_is_its_median_with_least_and_most_without_those_that_have_not_measured() throws Exception {
         answer("/actuator/workers", """
                 {"workers":[%s,%s,%s,{"id":"new","revision":"r2","blockCount":8,"stepCost":null}]}"""
                 .formatted(worker("a", 100, 10), worker("b", 400, 30), worker("c", 200, 20)));
@@ -96,7 +97,8 @@ class CalibrationTest {
 
     @Test
     void of_two_workers_the_median_lies_between() throws IOException {
-        assertThat(Calibration.of("here", List.of(cost(100), cost(300)), 0).model().service().stepMicros()).isEqualTo(200);
+        assertThat(Calibration.of("here", List.of(cost(100), cost(300)), 0).model().service().stepMicros())
+                .isEqualTo(200);
     }
 
     @Test

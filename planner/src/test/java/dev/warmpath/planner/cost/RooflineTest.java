@@ -21,7 +21,8 @@ class RooflineTest {
         assertThat(Models.named("llama-3.1-8b").parameters()).isEqualTo(8_030_261_248L);
         assertThat(Models.named("llama-3.1-70b").parameters()).isEqualTo(70_553_706_496L);
         assertThat(Models.named("mixtral-8x7b").parameters()).isEqualTo(46_702_792_704L);
-        assertThat(Models.named("mixtral-8x7b").activeParameters()).as("two of eight experts").isEqualTo(12_879_925_248L);
+        assertThat(Models.named("mixtral-8x7b").activeParameters()).as("two of eight experts")
+                .isEqualTo(12_879_925_248L);
     }
 
     @Test
@@ -31,7 +32,8 @@ class RooflineTest {
 
         assertThat(roofline.cacheBytesPerToken()).as("2 x 80 layers x 8 heads x 128 x 2 bytes").isEqualTo(327_680);
         assertThat(service.stepMicros()).as("141.1 GB at 9.38 TB/s").isCloseTo(15_043, Offset.offset(1.0));
-        assertThat(service.promptTokenMicros()).as("141.1 G operations at 1,978 T/s").isCloseTo(71.3, Offset.offset(0.1));
+        assertThat(service.promptTokenMicros()).as("141.1 G operations at 1,978 T/s").isCloseTo(71.3,
+                Offset.offset(0.1));
         assertThat(service.pairNanos()).as("2.62 M operations").isCloseTo(1.325, Offset.offset(0.001));
         assertThat(service.contextTokenNanos()).isCloseTo(34.9, Offset.offset(0.1));
         assertThat(roofline.pool(16).tokens()).as("288 - 141.1 - 8 GB at 327,680 bytes, in blocks of 16")

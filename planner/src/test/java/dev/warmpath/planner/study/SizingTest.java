@@ -40,7 +40,8 @@ class SizingTest {
         double mean = report.meanMillis();
 
         assertThat(Objectives.of("ttft-mean=%.3fms".formatted(mean * 1.05)).broken(report, 0)).isEmpty();
-        assertThat(Objectives.of("ttft-mean=%.3fms".formatted(mean * 1.05)).broken(report, 0.1)).startsWith("ttft-mean ");
+        assertThat(Objectives.of("ttft-mean=%.3fms".formatted(mean * 1.05)).broken(report, 0.1))
+                .startsWith("ttft-mean ");
         assertThat(Objectives.of("ttft-p99=900s, itl-mean=0.5ms").broken(report, 0))
                 .as("a step alone takes 1 ms").startsWith("itl-mean 1.0 ms > 0.5 ms");
     }

@@ -30,12 +30,12 @@ class MalformedTraceTest {
             + " \"outcome\": {\"completion_tokens\": 3}}";
 
     /** What is no JSON object at all, whatever the format. */
-    private static final List<String> NO_OBJECT = List.of("x", "{", "}", "[]", "[1, 2]", "1", "null", "true", "\"text\"",
-            "{}", "{\"a\": 1}", "{\"timestamp\": 1", "{'timestamp': 1}", "{\"timestamp\": 1,}", "{\"a\": 1} {\"b\": 2}",
-            "{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": 01}", "{\"a\": +1}", "{\"a\": 0x10}", "{\"a\": 1e}",
-            "{\"a\": .5}", "{\"a\": \"unended}", "{\"a\": \"\\x\"}", "{\"a\": \"\u0000\"}", "{\"a\" 1}", "{a: 1}",
-            "// a comment", "<html>", "timestamp,input_length", "\u0000\u0000\u0000", "{\"a\": " + "[".repeat(200)
-            + "]".repeat(200) + "}", "{\"a\": " + "9".repeat(200) + "}", "{\"a\": 1, \"a\": 2}");
+    private static final List<String> NO_OBJECT = List.of("x", "{", "}", "[]", "[1, 2]", "1", "null", "true",
+            "\"text\"", "{}", "{\"a\": 1}", "{\"timestamp\": 1", "{'timestamp': 1}", "{\"timestamp\": 1,}",
+            "{\"a\": 1} {\"b\": 2}", "{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": 01}", "{\"a\": +1}", "{\"a\": 0x10}",
+            "{\"a\": 1e}", "{\"a\": .5}", "{\"a\": \"unended}", "{\"a\": \"\\x\"}", "{\"a\": \"\u0000\"}", "{\"a\" 1}",
+            "{a: 1}", "// a comment", "<html>", "timestamp,input_length", "\u0000\u0000\u0000", "{\"a\": "
+            + "[".repeat(200) + "]".repeat(200) + "}", "{\"a\": " + "9".repeat(200) + "}", "{\"a\": 1, \"a\": 2}");
 
     private static final List<String> NO_MOONCAKE = Stream.of(
             "-1|600|5|[0, 1]", "\"5\"|600|5|[0, 1]", "null|600|5|[0, 1]", "1e400|600|5|[0, 1]", "1e300|600|5|[0, 1]",
@@ -193,7 +193,8 @@ class MalformedTraceTest {
 
     private static String mooncake(String fields) {
         String[] values = fields.split("\\|");
-        return "{\"timestamp\": %s, \"input_length\": %s, \"output_length\": %s, \"hash_ids\": %s}".formatted((Object[]) values);
+        return "{\"timestamp\": %s, \"input_length\": %s, \"output_length\": %s, \"hash_ids\": %s}"
+                .formatted((Object[]) values);
     }
 
     /** The good line with one field replaced. */

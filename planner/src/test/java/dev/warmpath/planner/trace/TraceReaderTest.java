@@ -9,7 +9,9 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,7 +25,7 @@ class TraceReaderTest {
     void mooncakes_requests_come_as_the_reader_of_whole_traces_has_them() throws IOException {
         Path file = write("""
                 {"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}
-                {"timestamp": 3000, "input_length": 512, "output_length": 0, "hash_ids": [0], "session": "unknown field"}
+                {"timestamp": 3000, "input_length": 512, "output_length": 0, "hash_ids": [0], "other": "unknown field"}
                 {"timestamp": 3000, "input_length": 1025, "output_length": 7, "hash_ids": [0, 4, 5]}
                 {"timestamp": 6000, "input_length": 1, "output_length": 7, "hash_ids": [8]}
                 """);
@@ -34,7 +36,8 @@ class TraceReaderTest {
         for (int i = 0; i < whole.size(); i++) {
             assertThat(all.get(i).micros()).isEqualTo(whole.get(i).startMicros());
             assertThat(all.get(i).turn().answerTokens()).isEqualTo(whole.get(i).turns().getFirst().answerTokens());
-            assertThat(all.get(i).turn().prompt().pieces()).isEqualTo(whole.get(i).turns().getFirst().prompt().pieces());
+            assertThat(all.get(i).turn().prompt().pieces()).isEqualTo(whole.get(i).turns().getFirst().prompt()
+                    .pieces());
         }
         assertThat(all).extracting(Arrival::micros).containsExactly(0L, 3_000_000L, 4_500_000L, 6_000_000L);
         assertThat(all).extracting(Arrival::line).containsExactly(1L, 2L, 3L, 4L);
@@ -76,7 +79,8 @@ class TraceReaderTest {
         List<Arrival> all = read(write("""
                 {"prompt": "%1$s"}
                 {"messages": [{"role": "system", "content": "%1$s"}, {"role": "user", "content": "Hi"}]}
-                {"messages": [{"role": "system", "content": "%1$s"}, {"role": "user", "content": [{"type": "text", "text": "Ho"}]}]}
+                {"messages": [{"role": "system", "content": "%1$s"}, \
+                {"role": "user", "content": [{"type": "text", "text": "Ho"}]}]}
                 """.formatted(system)), TraceSettings.DEFAULT);
 
         assertThat(all.get(0).turn().prompt().length()).isEqualTo(Math.ceilDiv(system.length(), 4));
@@ -99,9 +103,13 @@ class TraceReaderTest {
     @Test
     void a_routers_log_comes_in_the_order_of_arrivals_without_what_no_worker_was_asked_for() throws IOException {
         List<Arrival> all = read(write("""
-                {"at": "2026-11-24T09:30:02Z", "request": "b", "prompt_tokens": 40, "decisions": [{"block_size": 16}],                 "prompt_keys": "AAAAAAAAAAEAAAAAAAAAAg==", "outcome": {"completion_tokens": 3}}
+                {"at": "2026-11-24T09:30:02Z", "request": "b", "prompt_tokens": 40, \
+                "decisions": [{"block_size": 16}], "prompt_keys": "AAAAAAAAAAEAAAAAAAAAAg==", \
+                "outcome": {"completion_tokens": 3}}
                 {"at": "2026-11-24T09:30:03Z", "request": "c", "prompt_tokens": null, "decisions": [], "outcome": null}
-                {"at": "2026-11-24T09:30:01Z", "request": "a", "prompt_tokens": 20, "decisions": [{"block_size": 16}],                 "prompt_keys": "AAAAAAAAAAE=", "outcome": {"completion_tokens": null}}
+                {"at": "2026-11-24T09:30:01Z", "request": "a", "prompt_tokens": 20, \
+                "decisions": [{"block_size": 16}], "prompt_keys": "AAAAAAAAAAE=", \
+                "outcome": {"completion_tokens": null}}
                 """), TraceSettings.DEFAULT);
 
         assertThat(all).extracting(Arrival::line).containsExactly(3L, 1L);
@@ -128,8 +136,8 @@ class TraceReaderTest {
             }
             assertThat(reader.requests()).isEqualTo(200_000);
             assertThat(reader.share()).isEqualTo(1);
-            assertThat(reader.sha256()).isEqualTo(java.util.HexFormat.of().formatHex(
-                    java.security.MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file))));
+            assertThat(reader.sha256()).isEqualTo(HexFormat.of().formatHex(
+                    MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file))));
         }
     }
 

@@ -56,7 +56,9 @@ public final class TokenSequence {
         }
     }
 
-    /** @param chain of these settings and keys over some of the prompt's leading blocks; handed over, as the prompt is */
+    /**
+     * @param chain of these settings and keys over some of the prompt's leading blocks; handed over, as the prompt is
+     */
     public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, BlockHashChain chain, int[] prompt) {
         this(hashSettings, extraKeys, chain, prompt, prompt.length, /* skips cache read */ false);
     }

@@ -1,11 +1,11 @@
-package dev.warmpath.planner.analysis;
+package dev.warmpath.planner.trace;
 
 /**
  * Which keys have been seen. Up to four million it knows exactly, in 64 MB; then it goes on as a Bloom filter (Bloom
  * 1970) of 2^30 bits and four hashes, 128 MB: with 50 million keys one in 800 that is new is taken for seen, with 150
  * million one in 30.
  */
-final class SeenKeys {
+public final class SeenKeys {
 
     private static final int MOST_EXACT = 4_000_000;
     private static final int FIRST_SLOTS = 1 << 12;
@@ -19,7 +19,7 @@ final class SeenKeys {
     private boolean hasZero;
 
     /** @return whether it is new */
-    boolean add(long key) {
+    public boolean add(long key) {
         if (filter.length > 0) {
             return addToFilter(key);
         }
@@ -39,12 +39,12 @@ final class SeenKeys {
         return true;
     }
 
-    boolean contains(long key) {
+    public boolean contains(long key) {
         return filter.length > 0 ? isInFilter(key) : key == 0 ? hasZero : slots[slot(slots, key)] == key;
     }
 
     /** Whether what is new is always known for new. */
-    boolean isExact() {
+    public boolean isExact() {
         return filter.length == 0;
     }
 

@@ -1,4 +1,4 @@
-package dev.warmpath.planner.analysis;
+package dev.warmpath.planner.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
