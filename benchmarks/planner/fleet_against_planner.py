@@ -83,7 +83,8 @@ def measure(caching):
             cache = str(blocks * 16) if caching else "off"
             planned, planned_hits = simulate(part, cost, cache)
             rows[load] = (millis, planned, hits, planned_hits)
-            print(f"{load}: fleet {millis:.1f} ms, {hits:.3f}; planner {planned:.1f} ms, {planned_hits:.3f}", file=sys.stderr)
+            print(f"{load}: fleet {millis:.1f} ms, {hits:.3f}; planner {planned:.1f} ms, {planned_hits:.3f}",
+                  file=sys.stderr)
     finally:
         warmpath("down")
     return rows

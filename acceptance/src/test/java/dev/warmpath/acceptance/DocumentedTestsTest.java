@@ -62,18 +62,19 @@ class DocumentedTestsTest {
         return tests;
     }
 
+    /** Of all modules: several have a class of one name. */
     private static List<String> sourceOf(String testClass) throws IOException {
+        List<String> lines = new ArrayList<>();
         try (Stream<Path> modules = Files.list(Path.of(".."))) {
             for (Path tests : modules.map(module -> module.resolve("src/test/java")).filter(Files::isDirectory)
                     .toList()) {
                 try (Stream<Path> files = Files.walk(tests)) {
-                    Path file = files.filter(each -> each.endsWith(testClass + ".java")).findFirst().orElse(null);
-                    if (file != null) {
-                        return Files.readAllLines(file);
+                    for (Path file : files.filter(each -> each.endsWith(testClass + ".java")).toList()) {
+                        lines.addAll(Files.readAllLines(file));
                     }
                 }
             }
         }
-        return List.of();
+        return lines;
     }
 }

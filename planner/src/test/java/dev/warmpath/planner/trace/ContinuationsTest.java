@@ -50,7 +50,8 @@ class ContinuationsTest {
         continuations.add(arrival(3, new Prompt(new long[] {1, 2, 3, 4}, BLOCK, 50), 40));
 
         assertThat(continuations.of(verbose).continued()).as("80 tokens are not in 50").isEmpty();
-        assertThat(continuations.of(brief).continued()).as("tokens 16 to 31, and the block of 32").containsExactly(2, 3);
+        assertThat(continuations.of(brief).continued()).as("tokens 16 to 31, and the block of 32")
+                .containsExactly(2, 3);
     }
 
     @Test
