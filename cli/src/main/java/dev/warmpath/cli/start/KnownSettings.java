@@ -33,7 +33,7 @@ public final class KnownSettings {
         var known = new KnownSettings();
         for (String line : Files.readAllLines(installation.home().resolve(LIST))) {
             String[] words = line.split(" ");
-            known.owners.put(words[1], words[0].equals("both") ? EnumSet.allOf(Service.class)
+            known.owners.put(words[1], words[0].equals("both") ? EnumSet.copyOf(Service.FLEET)
                     : EnumSet.of(Service.valueOf(words[0].toUpperCase(Locale.ROOT))));
         }
         return known;
