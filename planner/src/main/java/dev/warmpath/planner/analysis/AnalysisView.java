@@ -130,7 +130,8 @@ public record AnalysisView(String version, String commit, long seed, List<Proven
 
     private String notes() {
         return (shorterThanBlock == 0 ? "" : Figures.count(shorterThanBlock) + " prompts fill no block\n")
-                + (sampledOneIn == 1 ? "" : "sizes are estimated on one block in " + sampledOneIn + "\n")
+                + (sampledOneIn == 1 ? "" : "sizes, different and reusable blocks are estimated on one block in "
+                        + sampledOneIn + "\n")
                 + (exact ? "" : "found blocks are counted by a filter, which errs a little upwards\n")
                 + (interrupted ? "interrupted: this is the file's begin\n" : "");
     }

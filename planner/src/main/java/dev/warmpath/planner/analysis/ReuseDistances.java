@@ -15,7 +15,6 @@ import org.HdrHistogram.Histogram;
 final class ReuseDistances {
 
     private static final int MOST_FOLLOWED = 1 << 20;
-    private static final int TIMES = MOST_FOLLOWED * 4;
     private static final long MIX = 0xd6e8feb86659fd93L;
     /** Distances below it are counted one by one, larger ones in 256 steps to each doubling. */
     private static final int EXACT = 1 << 16;
@@ -23,20 +22,36 @@ final class ReuseDistances {
     private static final int STEPS = 256;
     private static final int BUCKETS = EXACT + STEPS * 44;
 
+    private final int mostFollowed;
     /** Followed keys, their hashes' place; open addressing. */
-    private long[] keys = new long[MOST_FOLLOWED * 2];
+    private long[] keys;
     /** By the same place: when it was used last, from 1; 0: the place is empty. */
-    private int[] times = new int[MOST_FOLLOWED * 2];
-    private long[] micros = new long[MOST_FOLLOWED * 2];
+    private int[] times;
+    private long[] micros;
     private int followed;
     /** Fenwick's tree: how many of the times from 1 on are somebody's last use. */
-    private final int[] tree = new int[TIMES + 1];
+    private final int[] tree;
     private int now;
     private int halvings;
     private final double[] counts = new double[BUCKETS];
     private double firsts;
-    private double again;
+    /** Uses of blocks that could be found: all of them, and as the followed ones stand for them. */
+    private long uses;
+    private double usesOfFollowed;
     private final Histogram gaps = new Histogram(3);
+
+    ReuseDistances() {
+        this(MOST_FOLLOWED);
+    }
+
+    /** @param mostFollowed a power of two */
+    ReuseDistances(int mostFollowed) {
+        this.mostFollowed = mostFollowed;
+        keys = new long[mostFollowed * 2];
+        times = new int[mostFollowed * 2];
+        micros = new long[mostFollowed * 2];
+        tree = new int[mostFollowed * 4 + 1];
+    }
 
     /**
      * A request uses blocks. Looks first, then counts them as used, the last one first, as workers free them: a block
@@ -47,6 +62,7 @@ final class ReuseDistances {
      * @param at        in microseconds
      */
     void use(long[] blocks, int matchable, long at) {
+        uses += matchable;
         for (int i = 0; i < blocks.length; i++) {
             if (isFollowed(blocks[i])) {
                 look(blocks[i], i < matchable, at);
@@ -62,11 +78,11 @@ final class ReuseDistances {
     private void look(long key, boolean isHit, long at) {
         int place = place(key);
         double weight = weight();
+        usesOfFollowed += isHit ? weight : 0;
         if (times[place] == 0) {
             firsts += weight;
             return;
         }
-        again += weight;
         gaps.recordValueWithCount(Math.max(0, at - micros[place]) / 1_000, Math.max(1, Math.round(weight)));
         if (isHit) {
             long distance = (long) ((followed - countUpTo(times[place])) * weight);
@@ -75,7 +91,7 @@ final class ReuseDistances {
     }
 
     private void touch(long key, long at) {
-        if (now == TIMES) {
+        if (now == tree.length - 1) {
             keepFollowed();                                        // in numbers from 1 again
         }
         int place = place(key);
@@ -89,25 +105,34 @@ final class ReuseDistances {
         times[place] = now;
         micros[place] = at;
         add(now, 1);
-        if (followed > MOST_FOLLOWED) {
+        if (followed > mostFollowed) {
             halvings++;
             keepFollowed();
         }
     }
 
-    /** Share of {@code all} that a cache of so many blocks finds. */
+    /** Uses that a cache of so many blocks finds. */
     double hits(double capacity) {
-        double hits = 0;
+        double hits = missedUses();
         for (int bucket = 0; bucket < BUCKETS && largest(bucket) < capacity; bucket++) {
             hits += counts[bucket];
         }
-        return hits;
+        return capacity < 1 ? 0 : Math.max(0, hits);
+    }
+
+    /**
+     * By how much the followed blocks stand for fewer uses than there were: a block that is used all the time is among
+     * them, and counts for its like, which are none, or is not. Either way its uses are close together, and so the
+     * difference belongs to the smallest caches (SHARDS-adj in the paper). 0 while all are followed.
+     */
+    private double missedUses() {
+        return uses - usesOfFollowed;
     }
 
     /** Fewest blocks with which a cache finds so many of what an endless one does. @param share of that, 0 to 1 */
     long capacityFor(double share) {
         double wanted = hits(Double.POSITIVE_INFINITY) * share;
-        double hits = 0;
+        double hits = missedUses();
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
             hits += counts[bucket];
             if (hits > 0 && hits >= wanted) {
@@ -127,11 +152,6 @@ final class ReuseDistances {
         return firsts;
     }
 
-    /** Uses of blocks that had been used before. */
-    double again() {
-        return again;
-    }
-
     /** One block in so many is followed. */
     long sampledOneIn() {
         return 1L << halvings;
@@ -147,7 +167,7 @@ final class ReuseDistances {
     }
 
     private static long hash(long key) {
-        long mixed = (key ^ key >>> 32) * MIX;
+        long mixed = (key ^ key >>> 32 ^ MIX) * MIX;               // 0, which is a key, is as good as any other
         return (mixed ^ mixed >>> 32) & Long.MAX_VALUE;
     }
 
@@ -192,7 +212,7 @@ final class ReuseDistances {
     }
 
     private void add(int time, int change) {
-        for (int i = time; i <= TIMES; i += i & -i) {
+        for (int i = time; i < tree.length; i += i & -i) {
             tree[i] += change;
         }
     }

@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.workload.GeneratedLoad;
 import dev.warmpath.workload.PooledCache;
+import dev.warmpath.workload.Prompt;
 import dev.warmpath.workload.Session;
 import dev.warmpath.workload.Turn;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ReuseDistancesTest {
 
@@ -24,7 +29,6 @@ class ReuseDistancesTest {
         assertThat(distances.hits(2)).as("3 and 1, which is used after 2").isEqualTo(1);
         assertThat(distances.hits(3)).isEqualTo(2);
         assertThat(distances.distinct()).isEqualTo(3);
-        assertThat(distances.again()).isEqualTo(2);
         assertThat(distances.capacityFor(1)).isEqualTo(3);
         assertThat(distances.capacityFor(0.5)).isEqualTo(2);
         assertThat(distances.gapSeconds(0.5)).isCloseTo(3, within(0.01));
@@ -37,7 +41,6 @@ class ReuseDistancesTest {
         distances.use(new long[] {1, 2}, 1, 1);
 
         assertThat(distances.hits(10)).isEqualTo(1);
-        assertThat(distances.again()).isEqualTo(2);
     }
 
     @Test
@@ -72,5 +75,35 @@ class ReuseDistancesTest {
         double distinct = 150_000 + 2_850_000 * (1 - Math.exp(-1));
         assertThat(distances.distinct()).isCloseTo(distinct, within(0.01 * distinct));
         assertThat(distances.hits(Double.POSITIVE_INFINITY) / uses).isCloseTo(1 - distinct / uses, within(0.02));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 2, 3, 4, 5, 6, 7})
+    void a_block_that_all_begin_with_spoils_no_size_whether_it_is_in_the_sample_or_not(long hot) {
+        var distances = new ReuseDistances(/* most followed */ 1 << 12);
+        var random = new SplittableRandom(9);
+        List<long[]> prompts = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {                          // half of all go on with one of the last 2,000
+            long[] before = i > 0 && random.nextBoolean() ? prompts.get(i - 1 - random.nextInt(Math.min(i, 2_000)))
+                    : new long[] {hot};
+            long[] prompt = Arrays.copyOf(before, before.length + 3);
+            for (int j = before.length; j < prompt.length; j++) {
+                prompt[j] = 100 + 3L * i + j - before.length;
+            }
+            prompts.add(prompt);
+            distances.use(PooledCache.keys(turn(prompt)), prompt.length - 1, i);
+        }
+        long uses = prompts.stream().mapToLong(prompt -> prompt.length).sum();
+        assertThat(distances.sampledOneIn()).isGreaterThanOrEqualTo(8);
+        for (int capacity : new int[] {1_000, 4_000, 10_000, 30_000, 1_000_000}) {
+            var cache = new PooledCache(capacity);
+            long found = prompts.stream().mapToLong(prompt -> cache.use(turn(prompt)) / GeneratedLoad.PIECE).sum();
+            assertThat(distances.hits(capacity) / uses).as("%d blocks", capacity)
+                    .isCloseTo((double) found / uses, within(0.03));
+        }
+    }
+
+    private static Turn turn(long[] pieces) {
+        return new Turn(new Prompt(pieces, GeneratedLoad.PIECE, pieces.length * GeneratedLoad.PIECE), 1);
     }
 }
