@@ -140,6 +140,13 @@ final class SimulateCommand implements Callable<Integer> {
             }
             var study = new Study(source, survey,
                     new Study.Machine(service, maxSequences, maxBatchedTokens, EVENT_DELAY_MICROS, options.seed));
+            for (Cell cell : cells) {
+                if (study.blocks(cell) * cell.workers() > Study.MOST_BLOCKS) {
+                    throw wrong(cell.workers() + " workers with a cache of " + cell.cache().text()
+                            + " are too large to be simulated: " + Study.MOST_BLOCKS + " blocks at most, and the load"
+                            + " uses no more than " + survey.allBlocks());
+                }
+            }
             List<BoundsView> bounds = study.bounds(cells);
             Provenance provenance = Provenance.of(options.seed, List.of(source.input(survey.requests())));
             Map<Cell, Row> rows = new ConcurrentHashMap<>();
@@ -172,13 +179,13 @@ final class SimulateCommand implements Callable<Integer> {
             throw wrong(trace == null ? "name a TRACE, or a generated load by --load" : "a TRACE or --load, not both");
         }
         within("--copies", copies, 1, MOST_COPIES);
-        within("--max-sequences", maxSequences, 1, 100_000);
-        within("--max-batched-tokens", maxBatchedTokens, 1, 10_000_000);
+        within("--max-sequences", maxSequences, 1, 4_096);
+        within("--max-batched-tokens", maxBatchedTokens, maxSequences, 1_000_000);
         within("--sessions", sessions, 1, Integer.MAX_VALUE);
         workers.forEach(each -> within("--workers", each, 1, MOST_WORKERS));
         routers.forEach(each -> within("--routers", each, 1, MOST_ROUTERS));
-        if (!(speed > 0 && speed <= 1e6)) {
-            throw wrong("--speed is above 0 and at most a million, not " + speed);
+        if (!(speed >= 0.01 && speed <= 1e6)) {
+            throw wrong("--speed is from 0.01 to a million, not " + speed);
         }
         if (load != null && (copies != 1 || speed != 1)) {
             throw wrong("--copies and --speed are for traces; a generated load has --rate");

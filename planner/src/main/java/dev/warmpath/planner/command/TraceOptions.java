@@ -1,6 +1,7 @@
 package dev.warmpath.planner.command;
 
 import dev.warmpath.planner.trace.TraceSettings;
+import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.workload.Prompt;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -9,7 +10,9 @@ import picocli.CommandLine.ParameterException;
 /** How a file of requests is read that leaves something open. */
 final class TraceOptions {
 
-    private static final int LARGEST_BLOCK = 1 << 16;
+    private static final int LARGEST_BLOCK = HashSettings.MAX_BLOCK_SIZE;
+    /** Of requests in a second: what is slower is a mistake, and takes years to simulate. */
+    private static final double LEAST_RATE = 1e-4;
 
     @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "0", showDefaultValue =
             CommandLine.Help.Visibility.NEVER, description = "Tokens of a block, of a trace of tokens or text"
@@ -38,8 +41,8 @@ final class TraceOptions {
         if (answerTokens < 1) {
             throw new ParameterException(command, "--answer-tokens is 1 or more, not " + answerTokens);
         }
-        if (!(rate > 0 && rate <= 1e6)) {
-            throw new ParameterException(command, "--rate is above 0 and at most a million, not " + rate);
+        if (!(rate >= LEAST_RATE && rate <= 1e6)) {
+            throw new ParameterException(command, "--rate is from 0.0001 to a million, not " + rate);
         }
         return new TraceSettings(blockTokens, answerTokens, rate, seed);
     }

@@ -16,12 +16,14 @@ import org.jspecify.annotations.Nullable;
  * @param requests     all turns of all sessions
  * @param promptTokens of all of them
  * @param fullBlocks   of all prompts
+ * @param allBlocks    of all prompts and answers, each counted by itself
  * @param longestBlocks that one request fills, its answer among them
  * @param blockTokens  of a block
  * @param uses         null if there are more than 50 million, or of more than 10 million blocks: then nobody knows how
  *                     many different blocks there are, and what caches could do
  */
-public record Survey(long requests, long promptTokens, long fullBlocks, int longestBlocks, int blockTokens,
+public record Survey(long requests, long promptTokens, long fullBlocks, long allBlocks, int longestBlocks,
+        int blockTokens,
         @Nullable Uses uses) {
 
     /** Uses of blocks that are kept, at 8 bytes each while bounds are reckoned. */
@@ -70,6 +72,7 @@ public record Survey(long requests, long promptTokens, long fullBlocks, int long
         private long requests;
         private long promptTokens;
         private long fullBlocks;
+        private long allBlocks;
         private int longestBlocks;
         private int blockTokens = 1;
         private @Nullable Map<Long, Integer> numbers = new HashMap<>();
@@ -83,7 +86,9 @@ public record Survey(long requests, long promptTokens, long fullBlocks, int long
             blockTokens = turn.prompt().pieceTokens();
             promptTokens += length;
             fullBlocks += length / blockTokens;
-            longestBlocks = Math.max(longestBlocks, Math.ceilDiv(length + turn.answerTokens(), blockTokens));
+            int own = (int) Math.ceilDiv((long) length + turn.answerTokens(), blockTokens);
+            allBlocks += own;
+            longestBlocks = Math.max(longestBlocks, own);
             if (numbers != null) {
                 use(PooledCache.keys(turn), (length - 1) / blockTokens);
             }
@@ -112,8 +117,8 @@ public record Survey(long requests, long promptTokens, long fullBlocks, int long
         }
 
         Survey survey() {
-            return new Survey(requests, promptTokens, fullBlocks, longestBlocks, blockTokens, numbers == null ? null
-                    : new Uses(Arrays.copyOf(blocks, used), Arrays.copyOf(ends, (int) requests),
+            return new Survey(requests, promptTokens, fullBlocks, allBlocks, longestBlocks, blockTokens, numbers == null
+                    ? null : new Uses(Arrays.copyOf(blocks, used), Arrays.copyOf(ends, (int) requests),
                             Arrays.copyOf(matchable, (int) requests), numbers.size()));
         }
     }

@@ -34,6 +34,8 @@ public final class Study {
     private static final int MOST_CONTEXT = 10_000_000;
     /** A pool keeps one block for itself. */
     private static final int OWN_BLOCKS = 1;
+    /** Of all workers of a fleet: some gigabytes. */
+    public static final long MOST_BLOCKS = 16_000_000;
 
     private final Load load;
     private final Survey survey;
@@ -111,9 +113,14 @@ public final class Study {
         }
     }
 
+    /** Of each worker: no more than twice what the load ever uses, with which a cache is as good as endless. */
+    public long blocks(Cell cell) {
+        return Math.min(cell.cache().blocks(survey, cell.workers()), 2 * survey.allBlocks() + 1);
+    }
+
     /** @param progress is told by how much more of it is done */
     private Row run(Cell cell, Consumer<Double> progress) throws IOException {
-        long blocks = Math.min(cell.cache().blocks(survey, cell.workers()), Integer.MAX_VALUE - OWN_BLOCKS);
+        long blocks = blocks(cell);
         var settings = new SimulatedFleet.Settings(cell.workers(), cell.routers(), survey.blockTokens(),
                 (int) blocks + OWN_BLOCKS, machine.maxBatchedTokens(), machine.maxSequences(), contextLength(),
                 machine.service(), machine.eventDelayMicros(), machine.seed(),

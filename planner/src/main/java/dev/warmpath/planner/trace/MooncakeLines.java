@@ -1,5 +1,6 @@
 package dev.warmpath.planner.trace;
 
+import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.workload.MooncakeTrace;
 import dev.warmpath.workload.Prompt;
 import dev.warmpath.workload.Turn;
@@ -17,7 +18,7 @@ final class MooncakeLines implements LineFormat {
     /** Beyond it JSON's numbers are no longer whole everywhere. */
     private static final long MOST_ID = 1L << 53;
     private static final int SMALLEST_BLOCK = 16;
-    private static final int LARGEST_BLOCK = 8_192;
+    private static final int LARGEST_BLOCK = HashSettings.MAX_BLOCK_SIZE;
 
     private int blockTokens;
     private long alone = MOST_ID;

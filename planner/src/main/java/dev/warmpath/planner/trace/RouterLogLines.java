@@ -1,5 +1,6 @@
 package dev.warmpath.planner.trace;
 
+import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.workload.Prompt;
 import dev.warmpath.workload.Turn;
 import java.nio.ByteBuffer;
@@ -53,7 +54,8 @@ final class RouterLogLines implements LineFormat {
         }
         double millis = PromptLines.instant(Fields.required(line, "at").asString(""));
         int length = Fields.count(line, "prompt_tokens", 1, Fields.MOST_TOKENS);
-        int block = Fields.count(decisions.get(0), "block_size", 1, 1 << 20);
+        int block = Fields.count(decisions.get(0), "block_size", Prompt.SMALLEST_PIECE,
+                HashSettings.MAX_BLOCK_SIZE);
         if (blockTokens != 0 && block != blockTokens) {
             throw new Fields.WrongException("block_size is " + block + ", and " + blockTokens
                     + " before; requests of models whose blocks differ cannot be planned together");

@@ -22,6 +22,8 @@ public final class TraceReader implements AutoCloseable {
     static final int MOST_AHEAD = 10_000;
     /** Of all prompts that are looked at ahead, in blocks. */
     private static final long MOST_BLOCKS_AHEAD = 4_000_000;
+    /** Between the first request and the last. */
+    private static final int MOST_DAYS = 100;
     /** Of the last moment: as long as one lasts in Mooncake's traces. */
     private static final long LAST_MICROS = 3_000_000;
 
@@ -141,6 +143,10 @@ public final class TraceReader implements AutoCloseable {
         if (line != null && areTimed && line.millis < before.millis) {
             throw lines.problem("it comes before line " + before.number + ", at " + line.millis + " ms after "
                     + before.millis + " ms; sort the file by time");
+        }
+        if (line != null && areTimed && line.millis - firstMillis > MOST_DAYS * 86_400e3) {
+            throw lines.problem("it comes " + (long) ((line.millis - firstMillis) / 86_400e3)
+                    + " days after the first one; is its time in another unit?");
         }
         return line;
     }

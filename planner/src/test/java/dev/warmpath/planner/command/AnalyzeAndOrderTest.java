@@ -68,7 +68,7 @@ class AnalyzeAndOrderTest {
         assertThat(call("order", "x", "--cache", "0")).isEqualTo(2);
         assertThat(call("analyze", "x", "--block-tokens", "3")).isEqualTo(2);
         assertThat(err.toString()).contains("--bytes-per-token is 1 or more", "--cache is 1 token or more",
-                "--block-tokens takes a number from 12 to 65536, not 3");
+                "--block-tokens takes a number from 12 to 1024, not 3");
     }
 
     private int call(String... arguments) {

@@ -102,7 +102,10 @@ class SimulateCommandTest {
             "simulate --load rag --workers 0                | --workers takes a number from 1 to 10000, not 0",
             "simulate --load rag --workers 4,x              | Invalid value for option '--workers'",
             "simulate --load rag --speed 2                  | --copies and --speed are for traces",
-            "simulate --load rag --rate NaN                 | --rate is above 0 and at most a million, not NaN",
+            "simulate --load rag --rate NaN                 | --rate is from 0.0001 to a million, not NaN",
+            "simulate --load rag --max-sequences 5000      | --max-sequences takes a number from 1 to 4096",
+            "simulate --load rag --max-batched-tokens 100  | --max-batched-tokens takes a number from 256 to 1000000",
+            "simulate --load rag --cache 500k --workers 9999 | 9999 workers with a cache of 500k are too large to be",
             "simulate trace --load rag                      | a TRACE or --load, not both",
             "simulate --load rag --cost huge                | --cost huge: is neither large-on-four-cards nor"})
     void a_wrong_call_is_refused_in_a_sentence(String arguments, String sentence) {

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CacheSizeTest {
 
     /** 1,000 different blocks of 16 tokens. */
-    private static final Survey SURVEY = new Survey(10, 16_000, 1_000, 100, 16,
+    private static final Survey SURVEY = new Survey(10, 16_000, 1_000, 1_000, 100, 16,
             new Survey.Uses(new int[0], new int[0], new int[0], 1_000));
 
     @Test
