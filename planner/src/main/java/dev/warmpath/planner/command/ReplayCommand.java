@@ -98,6 +98,11 @@ final class ReplayCommand implements Callable<Integer> {
                 throw new ParameterException(spec.commandLine(), "--weight " + each.getKey()
                         + " is from 0 to a million, not " + value);
             }
+            boolean isWhole = each.getKey().equals("missing-slot") || each.getKey().equals("failure");
+            if (isWhole && value != Math.rint(value)) {
+                throw new ParameterException(spec.commandLine(), "--weight " + each.getKey()
+                        + " is a whole number, not " + value);
+            }
             made = switch (each.getKey()) {
                 case "queued-request" -> new RoutingWeights(value, made.missingSlot(), made.eviction(), made.stream(),
                         made.failure());

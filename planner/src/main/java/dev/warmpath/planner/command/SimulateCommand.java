@@ -93,7 +93,7 @@ final class SimulateCommand implements Callable<Integer> {
     List<String> caches = new ArrayList<>();
 
     @Option(names = "--policy", paramLabel = "NAME[,NAME]", split = ",", completionCandidates = PolicyNames.class,
-            defaultValue = "default,round-robin,least-requests,sglang,llm-d,dynamo,lmetric",
+            defaultValue = "default,round-robin,least-requests,lmetric",
             description = "${COMPLETION-CANDIDATES}, or all (default: ${DEFAULT-VALUE}); docs/policies.md.")
     List<String> policies = new ArrayList<>();
 

@@ -49,7 +49,8 @@ public final class DecisionLines implements AutoCloseable {
         }
         for (JsonNode decision : decisions) {
             if (decision.hasNonNull("sight")) {
-                add(replay, decided(decision), sight(decision.path("sight")));
+                add(replay, decided(decision), sight(decision.path("sight")),
+                        decision.path("candidate_count").asInt(0));
             } else {
                 replay.addWithoutSight();
             }
@@ -67,9 +68,9 @@ public final class DecisionLines implements AutoCloseable {
         return new Decided(policy, decision.path("worker").asString(), decision.path("reason").asString());
     }
 
-    private void add(Replay replay, Decided decided, Sight sight) throws IOException {
+    private void add(Replay replay, Decided decided, Sight sight, int candidateCount) throws IOException {
         try {
-            replay.add(decided, sight);
+            replay.add(decided, sight, candidateCount);
         } catch (IllegalArgumentException | NullPointerException e) {
             throw lines.problem("sight makes no decision: " + e.getMessage());
         }

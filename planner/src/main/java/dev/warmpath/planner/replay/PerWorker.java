@@ -11,13 +11,14 @@ final class PerWorker {
 
     private final Map<String, Long> counts = new HashMap<>();
 
-    void add(String worker) {
-        counts.merge(counts.size() < MOST || counts.containsKey(worker) ? worker : OTHERS, 1L, Long::sum);
+    /** It was chosen so many times. @param times 0: it could have been */
+    void add(String worker, long times) {
+        counts.merge(counts.size() < MOST || counts.containsKey(worker) ? worker : OTHERS, times, Long::sum);
     }
 
     /** Choices of the most chosen one over those of the average one; 1 if there are none. */
     double mostOverMean() {
-        double mean = counts.values().stream().mapToLong(Long::longValue).average().orElse(1);
-        return counts.values().stream().mapToLong(Long::longValue).max().orElse(1) / mean;
+        double mean = counts.values().stream().mapToLong(Long::longValue).average().orElse(0);
+        return mean == 0 ? 1 : counts.values().stream().mapToLong(Long::longValue).max().orElse(0) / mean;
     }
 }

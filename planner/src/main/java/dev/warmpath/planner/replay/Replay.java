@@ -4,7 +4,6 @@ import dev.warmpath.planner.output.Provenance;
 import dev.warmpath.planner.simulation.Policies;
 import dev.warmpath.router.decisions.Sight;
 import dev.warmpath.router.routing.Candidate;
-import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RouteQuery;
 import dev.warmpath.router.routing.RoutingPolicy;
@@ -27,6 +26,7 @@ public final class Replay {
     private long decisions;
     private long trials;
     private long withoutSight;
+    private long cut;
 
     /**
      * A decision as the log has it.
@@ -53,6 +53,20 @@ public final class Replay {
         private Tally(RoutingPolicy policy) {
             this.policy = policy;
         }
+
+        private void count(RouteQuery query, List<Candidate> candidates, Candidate chosen, boolean isLive,
+                Candidate done) {
+            asked++;
+            live += isLive ? 1 : 0;
+            likeItself += isLive && chosen.workerId().equals(done.workerId()) ? 1 : 0;
+            likeLive += chosen.workerId().equals(done.workerId()) ? 1 : 0;
+            promptTokens += query.promptTokens();
+            uncachedTokens += chosen.uncachedTokens(query);
+            long work = chosen.workTokens(query);
+            workTokens += work;
+            workMillis += work * chosen.stepCost().promptTokenMicros() / 1e3;
+            candidates.forEach(each -> this.chosen.add(each.workerId(), each == chosen ? 1 : 0));
+        }
     }
 
     /** @param policy made anew, as settings would have it */
@@ -65,32 +79,27 @@ public final class Replay {
         withoutSight++;
     }
 
-    /** @throws IllegalArgumentException if what was seen makes no decision */
-    public void add(Decided decided, Sight sight) {
+    /**
+     * @param candidateCount how many there were, of which the log may have some
+     * @throws IllegalArgumentException if what was seen makes no decision
+     */
+    public void add(Decided decided, Sight sight, int candidateCount) {
         RouteQuery query = sight.toQuery();
         List<Candidate> candidates = sight.toCandidates();
         Candidate done = candidates.stream().filter(each -> each.workerId().equals(decided.worker)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("the chosen worker is not among the candidates"));
-        if (decided.reason.equals("trial")) {
-            trials++;
-            return;
-        }
-        decisions++;
+        boolean isTrial = decided.reason.equals("trial");
+        trials += isTrial ? 1 : 0;
+        decisions += isTrial ? 0 : 1;
+        cut += candidateCount > candidates.size() ? 1 : 0;
         tallies.forEach((name, tally) -> {
-            Choice choice = tally.policy.choose(query, candidates);
-            Candidate chosen = candidates.get(choice.chosen());
+            Candidate chosen = candidates.get(tally.policy.choose(query, candidates).chosen());
             boolean isLive = name == decided.policy;
-            tally.asked++;
-            tally.live += isLive ? 1 : 0;
-            tally.likeItself += isLive && chosen.workerId().equals(done.workerId()) ? 1 : 0;
-            tally.likeLive += chosen.workerId().equals(done.workerId()) ? 1 : 0;
-            tally.promptTokens += query.promptTokens();
-            tally.uncachedTokens += chosen.uncachedTokens(query);
-            long work = chosen.workTokens(query);
-            tally.workTokens += work;
-            tally.workMillis += work * chosen.stepCost().promptTokenMicros() / 1e3;
-            tally.chosen.add(chosen.workerId());
-            tally.policy.chose(query, isLive ? done : chosen);
+            if (!isTrial) {
+                tally.count(query, candidates, chosen, isLive, done);
+            }
+            // of a trial, too, the router tells the policy what that one has chosen
+            tally.policy.chose(query, isLive && !isTrial ? done : chosen);
         });
     }
 
@@ -106,7 +115,7 @@ public final class Replay {
     /** In the order of policies' names. */
     public ReplayView result(Provenance provenance, boolean interrupted) {
         return new ReplayView(provenance.version(), provenance.commit(), provenance.inputs(), interrupted, decisions,
-                trials, withoutSight, tallies.entrySet().stream().map(each -> row(each.getKey(), each.getValue()))
+                trials, withoutSight, cut, tallies.entrySet().stream().map(each -> row(each.getKey(), each.getValue()))
                 .toList(), outcomes.view());
     }
 

@@ -12,10 +12,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param decisions    that were asked again
  * @param trials       choices of the router's own, to try a worker out: not asked again
+ * @param cut          of all, those that had more candidates than the log has: another policy may have wanted one of
+ *                     the others
  * @param withoutSight of the log's decisions those whose lines do not say what the policy saw
  */
 public record ReplayView(String version, String commit, List<Provenance.Input> inputs, boolean interrupted,
-        long decisions, long trials, long withoutSight, List<Row> policies, Predictions predictions) {
+        long decisions, long trials, long withoutSight, long cut, List<Row> policies, Predictions predictions) {
 
     /**
      * @param live                 decisions that it made
@@ -62,6 +64,11 @@ public record ReplayView(String version, String commit, List<Provenance.Input> i
                 again: of its own decisions, those that it makes again; tokens are a request's, in prompt tokens.
                 Each choice is judged in the state that was; for a whole other history: plan simulate with this log.
                 """);
+        if (cut > 0) {
+            text.append(Figures.count(cut)).append(" decisions had more candidates than the 16 that the log has,"
+                    + " those that cost least under the policy that decided: what others would have chosen is known"
+                    + " among these alone\n");
+        }
         if (predictions.answered > 0) {
             text.append(String.format(Locale.ROOT, "%npredicted: %s of prompt tokens cached, found %s, exactly as"
                     + " predicted in %s of %,d%n", Figures.percent(predictions.predictedHitRate),

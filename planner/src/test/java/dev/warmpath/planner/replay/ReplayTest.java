@@ -61,6 +61,25 @@ class ReplayTest {
         ReplayView view = replay(log(decided), List.of(PolicyName.EXPECTED_FIRST_TOKEN))
                 .result(Provenance.of(0, List.of()), false);
         assertThat(view.policies().getFirst().sameAsItself()).isGreaterThanOrEqualTo(0.99);
+        assertThat(view.cut()).isEqualTo(decided.size());
+    }
+
+    @Test
+    void what_all_went_to_one_of_eight_is_eight_times_the_mean_and_a_trial_changes_nothing() throws IOException {
+        List<Routed> decided = new ArrayList<>();
+        var settings = new SimulatedFleet.Settings(/* workers */ 8, 1, GeneratedLoad.PIECE, 3_000, 4_096, 64, 65_536,
+                ServiceModel.LARGE_ON_FOUR_CARDS, 5_000, /* seed */ 1);
+        SimulatedFleet.run(settings, Policies.of(PolicyName.STICKY_SESSION),
+                GeneratedLoad.CHATBOT.sessions(50, 1, 1).iterator(), decided::add);
+        Path log = log(decided);
+        Files.writeString(log, Files.readString(log).replaceFirst("\"reason\":\"[a-z_]+\"", "\"reason\":\"trial\""));
+
+        ReplayView view = replay(log, List.of(PolicyName.STICKY_SESSION)).result(Provenance.of(0, List.of()), false);
+        assertThat(view.trials()).isEqualTo(1);
+        assertThat(view.decisions()).isEqualTo(decided.size() - 1L);
+        assertThat(view.policies().getFirst().sameAsItself()).isEqualTo(1);
+        assertThat(view.policies().getFirst().mostOverMeanRequests()).isEqualTo(8);
+        assertThat(view.cut()).isZero();
     }
 
     @Test
@@ -118,6 +137,7 @@ class ReplayTest {
             decision.put("policy", routed.policy().text());
             decision.put("worker", routed.workerId());
             decision.put("reason", routed.reason().text());
+            decision.put("candidate_count", routed.snapshot().candidateCount());
             decision.set("sight", JSON.valueToTree(Sight.of(routed.snapshot())));
             ObjectNode line = JSON.createObjectNode();
             line.putArray("decisions").add(decision);
